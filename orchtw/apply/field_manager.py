@@ -23,7 +23,7 @@ from orchtw.apply.managed_fields import (
     is_reset,
 )
 from orchtw.apply.merge_type import MapType
-from orchtw.apply.repeated_applies import RepeatedApplies
+from orchtw.apply.repeated_applies import Key, RepeatedApplies
 from orchtw.apply.server_side import ApplyConflicts, Merger, Versions
 from orchtw.apply.type_check import problems
 from orchtw.apply.typed import same
@@ -115,19 +115,34 @@ class FieldManager:
         repeated, key = self._repeated, None
         if live is not None and repeated is not None:
             key = repeated.key(live, applied, manager, force=force)
-            if key is not None and key in repeated:
-                return Applied(live, False)
+            changes = None if key is None else repeated.changes(key)
+            if changes is not None:
+                return self._known_outcome(live, changes, manager, now) if changes else Applied(live, False)
         version, claims = self._check(applied)
         try:
-            outcome = self._applied(live, applied, claims, version, manager, now, force)
+            outcome = self._applied(live, applied, claims, version, manager, now, force, key)
         except RecursionError:
             raise BadRequest(f"failed to create typed patch object: {_TOO_DEEP}") from None
         if key is not None and repeated is not None and not outcome.changed:
             repeated.add(key)
         return outcome
 
+    def _known_outcome(self, live: Object, changes: Object, manager: str, now: str) -> Applied:
+        """Return the outcome of an apply that changes parts of `live`, but not their owners."""
+        owner, known = FieldOwner.applier(manager, self._subresource), self._decoded(_entries(live))
+        entries = encode({**known, owner: known[owner].at(now)})
+        return Applied(_with({**_bare(live), **changes}, entries, ""), True)
+
     def _applied(
-        self, live: Object | None, applied: Object, claims: Tree, version: str, manager: str, now: str, force: bool
+        self,
+        live: Object | None,
+        applied: Object,
+        claims: Tree,
+        version: str,
+        manager: str,
+        now: str,
+        force: bool,
+        key: Key | None,
     ) -> Applied:
         owner = FieldOwner.applier(manager, self._subresource)
         bare = self._empty if live is None else _bare(live)
@@ -144,6 +159,9 @@ class FieldManager:
                     merged = bare
             if merged is bare and after is known and len(known) == len(entries):
                 return Applied(live, False) if version in ("", _version(live)) else self._stale(live, version)
+            if self._repeated is not None and key is not None and not version and owner in known:
+                if after is known and len(known) == len(entries):
+                    self._repeated.add_changed(key, bare, merged)
         else:
             merged = self._finish(merged, {})
         if owner in after:

@@ -77,6 +77,7 @@ class Recorder:
         """Record every write after `revision`, which the caches have reached; before this server writes anything."""
         self.head = revision
         self.ring = Ring(self._limit_bytes, floor=revision)
+        self._store.show_replaced()
         await self._store.subscribe(revision, self.deliver)
 
     def deliver(self, changes: Sequence[Change]) -> None:

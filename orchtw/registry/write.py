@@ -45,8 +45,9 @@ class AtHand(msgspec.Struct, eq=False):
 class Write(msgspec.Struct, frozen=True, kw_only=True):
     """Write of one object by a user, perhaps as a dry run.
 
-    `from_live`: the wanted object is made from the live one, so that no kind asks for its resourceVersion. `whole`:
-    it is not, and its transform does not change what it is given.
+    `from_live`: the wanted object is made from the live one, so that no kind asks for its resourceVersion. `shares`:
+    its transform changes nothing of what it is given, and the result may share parts with that. `whole`: it does not
+    even look at what it is given.
     `manager` is who comes to own the changed fields; without one ownership stays as it is. `applies`: the wanted
     object is the outcome of a server-side apply, which has settled ownership and may create. `size_bytes`: of what
     was sent, which says with the live object's size how long the write may take. Admission is shown `options`, and
@@ -63,6 +64,7 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     subresource: str = ""
     dry_run: bool = False
     from_live: bool = False
+    shares: bool = False
     whole: bool = False
     manager: str = ""
     applies: bool = False

@@ -88,7 +88,7 @@ class KnownParts:
         `check` must depend on its arguments alone. Known are new structs, and those that an update does not change.
         """
         text = text_of(new)
-        if text is None or (old is not None and text_of(old) != text):
+        if text is None or (old is not None and old is not new and text_of(old) != text):
             return check(new, old)
         key = schema, "new" if old is None else "same", text
         if self.get(key) is not None:

@@ -43,8 +43,9 @@ class Change(msgspec.Struct, frozen=True):
     """One committed write.
 
     `value` is None for a delete. `previous` is what the write replaced; None for a create; its value is empty if it
-    was damaged. `note` is the `Op.note` of a write that this process made while the subscriber was live, or `Locked`,
-    or the `Terms` that another process of this server has sent with its write, else None.
+    was damaged, and may be before `Store.show_replaced`. `note` is the `Op.note` of a write that this process made
+    while the subscriber was live, or `Locked`, or the `Terms` that another process of this server has sent with its
+    write, else None.
 
     With an empty key it is not a write: the store has reached `revision` without further changes. Shared stores send
     it when others write outside of the subscribers' keys.
@@ -279,6 +280,9 @@ class Store(abc.ABC):
         Returns what is to be called when they no longer are. Stores without batches of their own do not wait.
         """
         return lambda: None
+
+    def show_replaced(self) -> None:  # noqa: B027 - many stores have these values in any case
+        """Let changes bring the values that they replace from now on, which may cost a read for each write."""
 
     @abc.abstractmethod
     async def start(self) -> None:

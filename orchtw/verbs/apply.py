@@ -61,7 +61,8 @@ async def write_applied(
             return {**wanted.obj, "metadata": meta}
         return wanted.obj
 
-    return await context.writes.update(call.write(options, from_live=True, applies=True, view=view), merge)
+    write = call.write(options, from_live=True, shares=view is None, applies=True, view=view)
+    return await context.writes.update(write, merge)
 
 
 async def read_document(context: Writing, request: Request) -> Object:

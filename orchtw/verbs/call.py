@@ -31,6 +31,7 @@ class VerbCall(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         name: str = "",
         namespace: str = "",
         from_live: bool = False,
+        shares: bool = False,
         whole: bool = False,
         applies: bool = False,
         view: WriteView | None = None,
@@ -38,7 +39,7 @@ class VerbCall(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     ) -> Write:
         """Return the write of this call; `name` and `namespace` are for paths without them.
 
-        `from_live`, `whole`, `applies`, `view` and `admitted` are those of `Write`.
+        `from_live`, `shares`, `whole`, `applies`, `view` and `admitted` are those of `Write`.
         """
         request = self.request
         return Write(
@@ -49,6 +50,7 @@ class VerbCall(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             subresource=self.info.subresource,
             dry_run=options.dry_run,
             from_live=from_live,
+            shares=shares,
             whole=whole,
             manager=manager_name(request.param("fieldManager"), request.headers.get("user-agent", "")),
             applies=applies,

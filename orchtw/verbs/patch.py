@@ -40,7 +40,8 @@ async def patch(context: Writing, call: VerbCall) -> Response:
             raise NotFound.of(resource.plural, resource.group, call.info.name)
         return changes.of(live)
 
-    written = await context.writes.update(call.write(options, from_live=True), change)
+    write = call.write(options, from_live=True, shares=changes.copies)
+    written = await context.writes.update(write, change)
     return await context.representations.written(call.target, written.entry, call.accept, params=call.request.params)
 
 
@@ -65,6 +66,11 @@ class Changes:
         ignored = self._directive == IGNORE
         self._findings = [] if ignored else _guarded(self._mechanism.findings, request.body, document)
         self._unused = [document]
+
+    @property
+    def copies(self) -> bool:
+        """Report whether `of` changes nothing of the live object."""
+        return self._mechanism.copies
 
     def of(self, live: Object) -> Object:
         """Apply the patch to `live`, which may be changed in place; return the canonical object with defaults.

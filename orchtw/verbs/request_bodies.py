@@ -21,15 +21,16 @@ def decode(
     negotiator: Negotiator,
     versions: Sequence[Codec] = (),
     live: Object | None = None,
+    live_raw: bytes = b"",
 ) -> Object:
     """Return the body as an object of the codec's kind, with its declared defaults (reference WRITE-5, WRITE-6).
 
-    Unknown and repeated fields are handled by fieldValidation: by default they are dropped with a warning. `versions`
-    and `live` are those of `read_body`. Raises UnsupportedMediaType (415), or BadRequest (400) naming the place that
-    does not fit.
+    Unknown and repeated fields are handled by fieldValidation: by default they are dropped with a warning.
+    `versions`, `live` and `live_raw` are those of `read_body`. Raises UnsupportedMediaType (415), or BadRequest (400)
+    naming the place that does not fit.
     """
     form = negotiator.body_format(request.headers.get("content-type", ""), protobuf=codec.protobuf)
-    obj, findings = read_body(codec, request.body, form, directive_of(request), versions, live)
+    obj, findings = read_body(codec, request.body, form, directive_of(request), versions, live, live_raw)
     request.warnings += findings
     if meta := obj.get("metadata"):
         request.warnings += drop_unstored(meta)
@@ -43,15 +44,16 @@ async def read(
     negotiator: Negotiator,
     versions: Sequence[Codec] = (),
     live: Object | None = None,
+    live_raw: bytes = b"",
 ) -> Object:
     """Return the body, as `decode`; a large one is decoded off the reactor. Audit gets the object (reference
     AUDIT-15).
     """
     size = codec.work_bytes(len(request.body))
     if offload.inline(size):
-        obj = decode(request, codec, negotiator, versions, live)
+        obj = decode(request, codec, negotiator, versions, live, live_raw)
     else:
-        obj = await offload.run(size, partial(decode, request, codec, negotiator, versions, live))
+        obj = await offload.run(size, partial(decode, request, codec, negotiator, versions, live, live_raw))
     if request.on_decoded is not None:
         request.on_decoded(obj)
     return obj

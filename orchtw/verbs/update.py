@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from orchtw.errors import StatusError
 from orchtw.registry.at_rest import SMALL_BYTES
 from orchtw.registry.identity import match_place, own_metadata
 from orchtw.registry.offload import INLINE_BYTES
+from orchtw.registry.sharing import may_share
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.request import Response
@@ -14,6 +17,8 @@ from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import decode, read
 from orchtw.wire.objects import Object
+
+_UNKNOWN: Final = (None, b"")
 
 
 async def update(context: Writing, call: VerbCall) -> Response:
@@ -24,8 +29,9 @@ async def update(context: Writing, call: VerbCall) -> Response:
     """
     options = update_options(call.request.params, context.naming)
     write = call.write(options, whole=True)
-    live = _load(call.target, write)
-    first = [await read(context.offload, call.request, call.target.codec, context.negotiator, live=live)]
+    live, raw = _load(call.target, write)
+    codec = call.target.codec
+    first = [await read(context.offload, call.request, codec, context.negotiator, live=live, live_raw=raw)]
     match_place(write, own_metadata(first[0]))
 
     def replace(live: Object | None) -> Object:
@@ -38,19 +44,22 @@ async def update(context: Writing, call: VerbCall) -> Response:
     return await context.representations.written(call.target, written.entry, call.accept, code, params=params)
 
 
-def _load(target: Target, write: Write) -> Object | None:
-    """Return the object that a body is to replace, which it mostly equals; None where finding it gains nothing.
+def _load(target: Target, write: Write) -> tuple[Object | None, bytes]:
+    """Return the object that a body is to replace, which it mostly equals, and its message; None where finding it
+    gains nothing.
 
-    It stays at hand for the write, so nothing may change it.
+    Where the body may share its parts, it stays at hand for the write, so nothing may change it.
     """
     stored = target.stored
     if target.from_storage is not None or not target.codec.protobuf or stored.cache.closed:
-        return None
+        return _UNKNOWN
     try:
         entry = stored.get(write.namespace, write.name)
         if entry is None or not target.has_json(entry) or not SMALL_BYTES <= len(entry.raw) <= INLINE_BYTES:
-            return None
-        write.at_hand.entry, write.at_hand.obj = entry, target.load_draft(entry)
-        return write.at_hand.obj
+            return _UNKNOWN
+        obj = target.load_draft(entry)
+        if may_share(target, entry):
+            write.at_hand.entry, write.at_hand.obj = entry, obj
+        return obj, entry.raw
     except StatusError:  # an object that cannot be read: the write itself will say so
-        return None
+        return _UNKNOWN

@@ -20,6 +20,7 @@ from orchtw.registry.identity import (
     match_place,
     own_metadata,
 )
+from orchtw.registry.sharing import is_intact, may_share, view_of
 from orchtw.registry.stored import Prepared
 from orchtw.registry.system_metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
 from orchtw.registry.target import Target
@@ -98,8 +99,21 @@ class Drafts:
 
     def change(self, write: Write, transform: Transform, live: Entry) -> DraftChange:
         """Return the change that a write makes to the live object, with field owners, as admission sees it."""
-        target, old = write.target, write.at_hand.take(live) or write.target.load_draft(live)
-        wanted = transform(old if write.whole else target.load(live))
+        target, at_hand = write.target, write.at_hand.take(live)
+        if at_hand is not None or (write.shares and may_share(target, live)):
+            old = target.load_draft(live) if at_hand is None else at_hand
+            warned = 0 if write.request is None else len(write.request.warnings)
+            change = self._changed(write, transform(view_of(old)), old, live)
+            if is_intact(old, target, live):
+                return change
+            # The stored object lacks defaults: in parts that both have they were filled in on both sides.
+            if write.request is not None:
+                del write.request.warnings[warned:]
+        old = target.load_draft(live)
+        return self._changed(write, transform(old if write.whole else target.load(live)), old, live)
+
+    def _changed(self, write: Write, wanted: Object, old: Object, live: Entry) -> DraftChange:
+        target = write.target
         asked_version = match_live(write, own_metadata(wanted), old["metadata"], live)
         keep_server_fields(wanted["metadata"], old["metadata"])
         shown = old if old["apiVersion"] == target.codec.api_version else target.load(live)

@@ -50,14 +50,15 @@ def read_body(
     directive: str,
     versions: Sequence[Codec] = (),
     live: dict[str, Any] | None = None,
+    live_raw: bytes = b"",
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the object of a body, canonical, with its declared defaults, and what a strict reader finds in the body.
 
     Findings are unknown and repeated fields (reference WRITE-26), which are not in the object; under the field
     validation directive Ignore there are none. A body that names the apiVersion of one of `versions`, codecs of the
     kind in other versions, becomes an object of that version. `live` is the object that the body is to replace, if it
-    is at hand: unchanged parts cost less. Raises BadRequest (400) naming the place that does not fit, and under
-    Strict all findings; for custom kinds Invalid (422).
+    is at hand, and `live_raw` its message: unchanged parts cost less. Raises BadRequest (400) naming the place that
+    does not fit, and under Strict all findings; for custom kinds Invalid (422).
     """
     # 1. Parse: what the body says that it is decides on the codec.
     try:
@@ -69,7 +70,7 @@ def read_body(
             codec = other
     # A message has no unknown fields that could be named.
     if parsed.raw is not None:
-        return codec.fit_message(str(parsed.api_version), str(parsed.kind), parsed.raw), []
+        return codec.fit_message(str(parsed.api_version), str(parsed.kind), parsed.raw, live, live_raw), []
     return fit_value(codec, parsed.value, directive, live=live, text=parsed.text, found=parsed.repeated)
 
 

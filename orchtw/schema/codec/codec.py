@@ -67,9 +67,13 @@ class Codec(Protocol):
         Raises BadRequest (400) naming the place that does not fit; for custom kinds Invalid (422).
         """
 
-    def fit_message(self, api_version: str, kind: str, raw: bytes) -> dict[str, Any]:
+    def fit_message(
+        self, api_version: str, kind: str, raw: bytes, live: dict[str, Any] | None = None, live_raw: bytes = b""
+    ) -> dict[str, Any]:
         """Return the object of a Protobuf message, with its declared defaults; its type may be empty.
 
+        `live` is an object of this version with its declared defaults, and `live_raw` its message: what has the same
+        bytes under a top key becomes the part of `live`, as in `fit_changes`.
         Raises BadRequest (400) naming the unreadable place, or for another kind or version.
         """
 
@@ -78,8 +82,9 @@ class Codec(Protocol):
     ) -> tuple[dict[str, Any], list[str]]:
         """Return the result of `fit` for a value that has parts of `live`, an object with its declared defaults.
 
-        A part under a top key, or in metadata, that is the very part of `live` or has its text is taken as it is: a
-        change of status or metadata costs no look at the rest.
+        A part under a top key, or in metadata, that is the very part of `live` or has its text becomes the part of
+        `live`: a change of status or metadata costs no look at the rest. Other parts share no struct with
+        `live`.
         """
 
     def check(self, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:

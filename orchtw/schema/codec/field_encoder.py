@@ -10,8 +10,9 @@ import msgspec
 
 from orchtw.schema.codec.generated import Functions
 from orchtw.schema.codec.mismatch import SchemaError
+from orchtw.schema.codec.spans import content, field_spans
 from orchtw.schema.codec.unchanged import same_text
-from orchtw.schema.codec.wire import LENGTH, delimited, read_varint, skip
+from orchtw.schema.codec.wire import delimited
 from orchtw.schema.known_parts import KnownParts, text_of
 from orchtw.schema.nodes import Field, StructSchema
 from orchtw.schema.part import Parts
@@ -76,7 +77,7 @@ class FieldEncoder:
     def changed(self, new: Mapping[str, Any], old: Mapping[str, Any], raw: bytes) -> bytes:
         """Return canonical `new` as a message. `old` is canonical too, and `raw` its encoding by this server."""
         try:
-            spans = _spans(raw) if self._parts else None
+            spans = field_spans(raw) if self._parts else None
         except (SchemaError, IndexError):
             spans = None
         if spans is None:
@@ -85,11 +86,12 @@ class FieldEncoder:
         for part in self._parts:
             start, end = spans.get(part.number, _NO_SPAN)
             before, after = old.get(part.key, _ABSENT), new.get(part.key, _ABSENT)
-            if (before is after or same_text(before, after)) and (start < end or after is _ABSENT):
+            compares = part.keeps or part.inner is None  # metadata never equals: its version comes later
+            if (before is after or (compares and same_text(before, after))) and (start < end or after is _ABSENT):
                 pieces.append(raw[start:end])
             elif part.inner is not None and type(before) is dict and type(after) is dict and start < end:
-                content = part.inner.changed(after, before, _content(raw, start))
-                pieces.append(delimited(part.number, content))
+                inner = part.inner.changed(after, before, content(raw, start))
+                pieces.append(delimited(part.number, inner))
             else:
                 pieces.append(self._field(part, new))
         return b"".join(pieces)
@@ -105,37 +107,3 @@ class FieldEncoder:
             found = self._encode[part.alone](obj)
             self._known.put(key, found)
         return found
-
-
-def _content(raw: bytes, start: int) -> bytes:
-    """Return the content of the length-delimited field that begins at `start`."""
-    length, after = read_varint(raw, read_varint(raw, start)[1])
-    return raw[after : after + length]
-
-
-def _spans(raw: bytes) -> dict[int, tuple[int, int]] | None:
-    """Return where the fields of a message lie, all elements of one together, by number.
-
-    None: the fields are not in ascending order, so that this server has not encoded them. Raises SchemaError or
-    IndexError for malformed data.
-    """
-    spans: dict[int, tuple[int, int]] = {}
-    position, end, last = 0, len(raw), 0
-    while position < end:
-        start, first = position, raw[position]
-        number = first >> 3 if first < 128 else read_varint(raw, position)[0] >> 3
-        if number < last:
-            return None
-        position = skip(raw, position, end, ())
-        if first & 7 == LENGTH and first < 128:
-            # The other elements of a list or map: the loop runs once for each label, so it is short.
-            while position < end and raw[position] == first:
-                length, content = raw[position + 1], position + 2
-                if length > 127:
-                    length, content = read_varint(raw, position + 1)
-                position = content + length
-        if position > end:
-            raise SchemaError("truncated")
-        spans[number] = spans[number][0] if number == last else start, position
-        last = number
-    return spans

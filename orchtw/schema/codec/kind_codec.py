@@ -16,6 +16,7 @@ from orchtw.schema.codec.message_codec import TOO_DEEP, MessageCodec
 from orchtw.schema.codec.mismatch import SchemaError
 from orchtw.schema.codec.protobuf_size import check_size
 from orchtw.schema.codec.purposes import Generated
+from orchtw.schema.codec.spans import without_equal
 from orchtw.schema.codec.strict_fields import IGNORE, may_repeat
 from orchtw.schema.codec.unchanged import in_order, unchanged_parts
 from orchtw.schema.codec.wire import read_varint
@@ -138,16 +139,34 @@ class KindCodec(MessageCodec):
         self.set_defaults(obj)
         return obj, findings
 
-    def fit_message(self, api_version: str, kind: str, raw: bytes) -> dict[str, Any]:
+    def fit_message(
+        self, api_version: str, kind: str, raw: bytes, live: dict[str, Any] | None = None, live_raw: bytes = b""
+    ) -> dict[str, Any]:
         if api_version != self.api_version or kind != self.kind:
             self.type.check(api_version, kind)
         try:
             check_size(self.schema, raw)
         except SchemaError as error:
             raise self.refusal(str(error)) from None
-        obj = self.decode_protobuf(raw)
+        obj = None if live is None else self._decode_beside(raw, live, live_raw)
+        if obj is None:
+            obj = self.decode_protobuf(raw)
         self.set_defaults(obj)
         return obj
+
+    def _decode_beside(self, raw: bytes, live: dict[str, Any], live_raw: bytes) -> dict[str, Any] | None:
+        """Return an inner message of which some fields are those of `live`; None: it has to be decoded whole."""
+        found = without_equal(self.schema, raw, live, live_raw)
+        if found is None:
+            return None
+        left, kept = found
+        try:
+            parts = {**self._decode(left, 0, len(left)), **kept}
+        except (SchemaError, RecursionError):  # the whole message shows the place
+            return None
+        if "metadata" in kept:
+            parts["metadata"] = dict(kept["metadata"])  # as in `fit_changes`
+        return self.type.of(in_order(parts, self.schema.keys))
 
     def fit_changes(
         self, value: dict[str, Any], live: dict[str, Any], directive: str, text: bytes = b""
@@ -155,6 +174,8 @@ class KindCodec(MessageCodec):
         if not self.protobuf:  # a kind without a message has no fixed top keys
             return self.fit(value, directive, text)
         kept = unchanged_parts(value, live, self.schema.keys)
+        if "metadata" in kept:
+            kept["metadata"] = dict(kept["metadata"])  # which every write changes in place
         meta, live_meta = value.get("metadata"), live.get("metadata")
         kept_meta: dict[str, Any] = {}
         if "metadata" not in kept and type(meta) is dict and type(live_meta) is dict:

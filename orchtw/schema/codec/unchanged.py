@@ -25,9 +25,9 @@ def same_text(before: Any, after: Any) -> bool:
 
 
 def unchanged_parts(value: Mapping[str, Any], live: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of `value` under `keys` that are those of `live`, or objects and lists with the same text."""
+    """Return the parts of `live` under `keys` that `value` has too, or objects and lists with the same text."""
     return {
-        key: part
+        key: live[key]
         for key, part in value.items()
         if key in live and key in keys and _is_unchanged(live[key], part)
     }

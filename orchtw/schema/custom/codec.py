@@ -108,7 +108,9 @@ class CustomCodec:
             return obj, []
         return obj, self._findings(value, text, pruned=bool(lost))
 
-    def fit_message(self, api_version: str, kind: str, raw: bytes) -> dict[str, Any]:
+    def fit_message(
+        self, api_version: str, kind: str, raw: bytes, live: dict[str, Any] | None = None, live_raw: bytes = b""
+    ) -> dict[str, Any]:
         """Refuse a Protobuf message (400)."""
         raise self.refusal("it has no Protobuf form")
 

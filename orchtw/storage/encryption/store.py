@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -67,6 +68,7 @@ class EncryptedStore(Store):
         """Locks of writes that wait for a data key, by key, to keep their order."""
         self._stale: set[str] = set()
         self._deliveries: set[Deliveries] = set()
+        self._shows_replaced = False
 
     @property
     def shared(self) -> bool:
@@ -99,6 +101,10 @@ class EncryptedStore(Store):
 
     def sizes(self) -> Mapping[str, int]:
         return self._store.sizes()
+
+    def show_replaced(self) -> None:
+        self._shows_replaced = True
+        self._store.show_replaced()
 
     async def start(self) -> None:
         await self._store.start()
@@ -289,10 +295,11 @@ class EncryptedStore(Store):
         key, value, previous = change.key, change.value, change.previous
         note = change.note
         if previous is not None and previous.value:
-            try:
-                previous = msgspec.structs.replace(previous, value=self._opened(key, previous.value).value)
-            except Unreadable:
-                previous = msgspec.structs.replace(previous, value=b"")
+            value_before = b""
+            if self._shows_replaced:
+                with suppress(Unreadable):
+                    value_before = self._opened(key, previous.value).value
+            previous = KeyValue(key, value_before, previous.revision, previous.create_revision)
         opened = Opened(b"", stale=False)
         if value is not None:
             try:

@@ -98,6 +98,9 @@ class Hub(Store):
     def release(self) -> None:
         self._store.release()
 
+    def show_replaced(self) -> None:
+        self._store.show_replaced()
+
     def size_bytes(self) -> int:
         return self._store.size_bytes()
 

@@ -135,6 +135,10 @@ class SqliteStore(Store):
         self._readers.stop()  # before the writer: the last to close folds the log into the file
         await self._writer.stop()
 
+    def show_replaced(self) -> None:
+        """Implement `Store.show_replaced` for this store."""
+        self._writer.shows_replaced = True
+
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
         """Implement `Store.get` for this store."""
         if not is_text(key):

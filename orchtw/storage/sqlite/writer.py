@@ -39,6 +39,7 @@ MAX_BATCH_OPS = 256  # one batch's answers run in one reactor turn: more would h
 MAX_BATCH_BYTES = 8 << 20
 ROWS_A_STATEMENT = 64  # one step, so one trade of the interpreter lock, for all of them
 READ_AT_ONCE = 64
+MOST_CREATED = 1 << 14  # objects that are written again and again; some 3 MB
 IDLE_S = 1.0  # without a write before the log is truncated, which would delay a write
 ALIVE_S = 1.0  # since its last turn the thread counts as alive: waiting, it has one every LOOK_S
 LOOK_S = 0.5  # between checks that the files exist: a write that is acknowledged in between may be lost
@@ -71,6 +72,8 @@ class Writer:
         self._queue: queue.SimpleQueue[list[Ticket] | Errand] = queue.SimpleQueue()
         self._revision = 0
         self._live: dict[str, int] = {}  # key -> revision of its last write: decides a batch without a query
+        self._created: dict[str, int] = {}  # key -> revision of its creation, of those updated lately
+        self.shows_replaced = False
         self.index: scan.KeyIndex | None = None
         self._next_look = 0.0
         self._turned_at = 0.0
@@ -314,6 +317,7 @@ class Writer:
         if plan.rows:
             self.failure = ""
             self._revision = plan.rows[-1][0]
+            self._note_created(plan)
         self._expiry.written(plan.ends)
         return report(batch, plan, rows)
 
@@ -346,18 +350,28 @@ class Writer:
                     plan.ends.append((revision, self._expiry.end_ms(op.ttl_s)))
 
     def _known(self, batch: list[Ticket], plan: WritePlan) -> dict[int, KeyValue]:
-        """Return the writes that the batch replaces or refers to, by revision; damaged ones without their values."""
-        base = self._revision
-        key_of = {held: op.key for (op, _), held in zip(batch, plan.found, strict=True) if 0 < held <= base}
-        wanted = sorted(key_of)
+        """Return the writes that the batch replaces or refers to, by revision; damaged ones without their values.
+
+        What a write replaces has no value either unless somebody asks for it: it need not be read then.
+        """
+        base, reads = self._revision, self.shows_replaced
+        key_of: dict[int, str] = {}
         known: dict[int, KeyValue] = {}
+        for (op, _), given, held in zip(batch, plan.given, plan.found, strict=True):
+            if 0 < held <= base:
+                created = 0 if reads or given <= 0 else self._created.get(op.key, 0)
+                if created:
+                    known[held] = KeyValue(op.key, b"", held, created)
+                else:
+                    key_of[held] = op.key
+        wanted = sorted(key_of)
         for start in range(0, len(wanted), READ_AT_ONCE):
             part = {held: key_of[held] for held in wanted[start : start + READ_AT_ONCE]}
             rows = read_rows(self._connection, part)
             known |= rows.sound
             known |= {held: unreadable(part[held], held) for held in part.keys() - rows.sound.keys()}
         inside = {held for held in plan.found if held > base}
-        if wanted or inside:
+        if known or inside:
             for at, (revision, key, created, held, size, value) in enumerate(plan.rows):
                 if held and value is not None:
                     created = known[held].create_revision
@@ -365,6 +379,17 @@ class Writer:
                 if revision in inside and value is not None:
                     known[revision] = KeyValue(key, value, revision, created)
         return known
+
+    def _note_created(self, plan: WritePlan) -> None:
+        """Note the creation of what has been updated, which is likely to be updated again."""
+        noted = self._created
+        for _, key, created, held, _, value in plan.rows:
+            if value is None:
+                noted.pop(key, None)
+            elif held and created and key not in noted:
+                if len(noted) >= MOST_CREATED:
+                    noted.clear()
+                noted[key] = created
 
     def _insert(self, plan: WritePlan) -> None:
         """Write the rows in one transaction; a single statement is one by itself."""

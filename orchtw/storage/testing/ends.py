@@ -21,6 +21,7 @@ class EndRules(StoreCase):
 
     async def test_value_ends(self) -> None:
         """A value with a lifetime exists until its end, which feeds deliver as a deletion (reference STORE-15)."""
+        self.store.show_replaced()
         written = await self.lasting("/a", 1, b"1")
         kept = await self.put("/b", b"2")
         recorder, _ = await self.follow(kept)

@@ -14,6 +14,7 @@ class FeedRules(StoreCase):
 
     async def test_feed_tells_each_change(self) -> None:
         """A live subscriber gets every write in order, with what it replaced and the writer's note."""
+        self.store.show_replaced()
         recorder, _ = await self.follow(await self.store.revision())
         note = object()
         first = (await self.store.commit(Op("/a", b"1", 0, note))).revision
@@ -29,8 +30,30 @@ class FeedRules(StoreCase):
         )
         self.assertIs(recorder.changes[0].note, note)
 
+    async def test_feed_names_what_is_replaced(self) -> None:
+        """Without `show_replaced`, a change still has the revisions of what it replaced, and no wrong value."""
+        recorder, _ = await self.follow(await self.store.revision())
+        created = await self.put("/a", b"0")
+        for value in (b"1", b"2", b"3"):
+            await self.put("/a", value)
+        await self.delete("/a")
+        again = await self.put("/a", b"4")
+        await gatherResults([self.store.commit(Op("/a", value)) for value in (b"5", b"6", None)])
+        await self.store.commit(Op("/a", b"7"))
+        await recorder.reached(again + 4)
+        before = None
+        for change in recorder.changes:
+            found = change.previous
+            if before is None or found is None:
+                self.assertIs(found, before)
+            else:
+                self.assertIn(found, (before, KeyValue("/a", b"", before.revision, before.create_revision)))
+            first = created if change.revision < again else again if change.revision < again + 4 else again + 4
+            before = None if change.value is None else KeyValue("/a", change.value, change.revision, first)
+
     async def test_feed_from_the_past(self) -> None:
         """A subscriber from an old revision gets the later history with the replaced states, then new changes."""
+        self.store.show_replaced()
         created = await self.put("/a", b"1")
         await self.put("/a", b"2")
         await self.delete("/a")
@@ -48,6 +71,7 @@ class FeedRules(StoreCase):
 
     async def test_feed_from_the_compacted_revision(self) -> None:
         """Following from the compacted revision itself works, with the replaced states."""
+        self.store.show_replaced()
         await self.put("/a", b"1")
         mark = await self.put("/a", b"2")
         last = await self.put("/a", b"3")

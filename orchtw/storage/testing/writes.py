@@ -179,6 +179,7 @@ class ReplaceRules(StoreCase):
 
     async def test_replacement_is_one_batch(self) -> None:
         """All writes are committed in order, and told of in one call of their own, before the answer."""
+        self.store.show_replaced()
         if not await self.replaces():
             return
         created = await self.put("/a", b"1")

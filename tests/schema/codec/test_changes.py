@@ -22,6 +22,7 @@ from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.json_text import parse_json
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.codec.strict_fields import IGNORE, WARN
+from orchtw.schema.nodes import EitherSchema, ListSchema, MapSchema, StructSchema
 from tests.properties import examples
 from tests.schema.arbitrary import Arbitrary
 
@@ -73,6 +74,23 @@ def mixed(random: Random, first: Any, second: Any, levels: int = 2) -> Any:
     return out
 
 
+def places(node: Any, value: Any) -> set[int]:
+    """Return the identities of the structs in a value."""
+    own = set()
+    if isinstance(node, EitherSchema):
+        node = node.schema
+    if isinstance(node, StructSchema) and type(value) is dict:
+        own = {id(value)}
+        inner = [(node.keys[key].node, part) for key, part in value.items() if key in node.keys]
+    elif isinstance(node, MapSchema) and type(value) is dict:
+        inner = [(node.value, part) for part in value.values()]
+    elif isinstance(node, ListSchema) and type(value) is list:
+        inner = [(node.element, part) for part in value]
+    else:
+        return own
+    return own.union(*(places(*each) for each in inner))
+
+
 def outcome(fitted: Any) -> Any:
     """Return the outcome of a call in a comparable form."""
     try:
@@ -120,6 +138,58 @@ class FitChangesTests(SynchronousTestCase):
                 self.assertEqual(found, wanted)
                 for _ in range(3):  # it is new, seen once, and known
                     self.assertEqual(outcome(lambda: codec.fit(orjson.loads(text), WARN, text)), wanted)  # noqa: B023
+
+        check()
+
+    def test_messages_of_every_kind(self) -> None:
+        """A message is decoded beside the live object's as by itself, whether it can be read or not."""
+        kinds = [key for key in sorted(CODECS.catalogue._messages) if CODECS.kind(*key).protobuf]
+
+        @examples(3)
+        @given(some.integers(0, 2**32))
+        def check(seed: int) -> None:
+            for key in kinds:
+                codec, random = CODECS.kind(*key), Random(f"{seed} {key}")
+                first, other = (whole(codec, Arbitrary(random).struct(codec.schema)) for _ in range(2))
+                live = codec.fit_message("", "", codec.encode_protobuf(first))
+                text, live_raw = orjson.dumps(live), codec.encode_protobuf(live)
+                raw = codec.encode_protobuf(whole(codec, mixed(random, live, other)))
+                harmed = bytearray(raw or b"x")
+                harmed[random.randrange(len(harmed))] = random.randrange(256)
+                for sent in (raw, bytes(harmed), raw[: len(raw) // 2], live_raw + raw):
+                    found = outcome(lambda: (codec.fit_message("", "", sent, live, live_raw), []))  # noqa: B023
+                    self.assertEqual(found, outcome(lambda: (codec.fit_message("", "", sent), [])))  # noqa: B023
+                    self.assertEqual(orjson.dumps(live), text)
+
+        check()
+
+    def test_messages_share_parts(self) -> None:
+        """A message with another status has the live object's specification, and metadata of its own."""
+        live = live_of(PODS)
+        raw = PODS.encode_protobuf(live)
+        sent = PODS.encode_protobuf({**live, "status": {"phase": "Running"}})
+        obj = PODS.fit_message("v1", "Pod", sent, live, raw)
+        self.assertIs(obj["spec"], live["spec"])
+        self.assertEqual((obj["metadata"], obj["status"]["phase"]), (live["metadata"], "Running"))
+        self.assertIsNot(obj["metadata"], live["metadata"])
+
+    def test_shares_whole_parts(self) -> None:
+        """A part that has the text of the live object's is that part; in others all structs are new."""
+        kinds = [key for key in sorted(CODECS.catalogue._messages) if CODECS.kind(*key).protobuf]
+
+        @examples(3)
+        @given(some.integers(0, 2**32))
+        def check(seed: int) -> None:
+            for key in kinds:
+                codec, random = CODECS.kind(*key), Random(f"{seed} {key}")
+                live, other = (whole(codec, Arbitrary(random).struct(codec.schema)) for _ in range(2))
+                changed, _ = codec.fit_changes(mixed(random, live, other), live, WARN)
+                for name, part in changed.items():
+                    if part is live.get(name):
+                        self.assertNotEqual(name, "metadata")
+                    elif name != "metadata":
+                        node = codec.schema.keys[name].node if name in codec.schema.keys else None
+                        self.assertEqual(places(node, part) & places(codec.schema, live), set(), (key, name))
 
         check()
 

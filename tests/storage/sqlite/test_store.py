@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,32 @@ class BatchTests(FileCase):
         await gatherResults([store.commit(Op(f"/{n}", b"")) for n in range(200)])
         self.assertEqual(sum(batches), 200)
         self.assertLess(len(batches), 20)
+
+    async def test_replaced_values_are_not_read(self) -> None:
+        """Only what is updated for the first time is read again, however few objects are noted."""
+        self.patch(writer, "MOST_CREATED", 2)
+        looked: list[str] = []
+        read_rows = writer.read_rows
+
+        def counted(connection: sqlite3.Connection, keys: Mapping[int, str]) -> reader.Rows:
+            looked.extend(keys.values())
+            return read_rows(connection, keys)
+
+        self.patch(writer, "read_rows", counted)
+        store = await self.open()
+        created = {key: (await store.commit(Op(key, b"0"))).revision for key in ("/a", "/b", "/c")}
+        for key in ("/a", "/a", "/b", "/b", "/a", "/c", "/c", "/a"):
+            await store.commit(Op(key, b"1"))
+            found = await store.get(key)
+            self.assertEqual(found and found.create_revision, created[key])
+        self.assertEqual(looked, ["/a", "/b", "/c", "/a"])
+        refused = await store.commit(Op("/a", b"2", 1))
+        self.assertEqual(refused.current and refused.current.value, b"1")
+        await store.commit(Op("/a", None))
+        again = (await store.commit(Op("/a", b"3"))).revision
+        await store.commit(Op("/a", b"4"))
+        found = await store.get("/a")
+        self.assertEqual(found and found.create_revision, again)
 
     async def test_long_reads_are_chunked_without_seams(self) -> None:
         """Lists and histories longer than a chunk, by rows or by bytes, are complete and in order."""

@@ -46,6 +46,7 @@ class ClaimStrategy(Strategy):
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
         super().prepare_for_update(new, old)
+        new["spec"] = dict(new["spec"])  # it may be that of `old`
         self._level_sources(new["spec"], old["spec"])
 
     def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
