@@ -214,7 +214,7 @@ class ReadingTests(CommandCase):
         missing = Path(self.mktemp())
         wrong: Sequence[tuple[Sequence[object], str]] = (
             (("list", "--since", "x"), 'since: "x" must be a revision, a time such as 2024-05-01T12:00:00Z or a'),
-            (("list", "--type", "added"), 'type: "added" must be ADDED, MODIFIED or DELETED'),
+            (("list", "--type", "added"), 'type: "added" must be ADDED, MODIFIED, DELETED or FAULT'),
             (("diff", "9", "8"), "from: 9 must not be later than to, which is 8"),
             (("import", missing), f"{missing}: No such file or directory"),
             (("replay", self.server.kubeconfig), f"{self.server.kubeconfig}: is not an export of orch-record"),

@@ -1,6 +1,6 @@
 """`ApiServer`: its attributes, its start and its end, in threads, twice at once and across forks."""
 
-# covers: orchtw.testing.server_died, orchtw.testing.control.namespaces
+# covers: orchtw.testing.server_died
 # covers: orchtw.testing.server_handle, orchtw.testing.server_folder, orchtw.testing.child_process
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class LifeTests(SynchronousTestCase):
             self.assertIn(flag, str(error))
 
     def test_flags_as_text(self) -> None:
-        """A text is no sequence of flags."""
+        """A string is rejected as a sequence of flags."""
         self.assertRaises(TypeError, ApiServer, flags="--v=3")
 
     def test_death(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-import attrs
+import msgspec
 import orjson
 from hypothesis import given
 from hypothesis import strategies as some
@@ -44,7 +44,7 @@ class SharedPartsTests(SynchronousTestCase):
         self.addCleanup(self.world.stop)
         writes = self.world.registry.writes
         self.writes = writes
-        self.drafts = Drafts(attrs.evolve(writes._stamp, now=lambda: 1.8e9), Random(0), writes._ownership)
+        self.drafts = Drafts(msgspec.structs.replace(writes._stamp, now=lambda: 1.8e9), Random(0), writes._ownership)
 
     def target(self, group: str, version: str, plural: str) -> Target:
         found = self.world.targets.find(group, version, plural)

@@ -193,7 +193,7 @@ class FitChangesTests(SynchronousTestCase):
 
         check()
 
-    def test_known_texts(self) -> None:
+    def test_known_parts(self) -> None:
         """A part that has come before is fitted as the first time, under whatever directive it came."""
         spec = {**LIVE["Pod"]["spec"], "nodeName": "n" * 600}
         for extra in ({}, {"odd": 1}, {"priority": True}, {"containers": [{"name": "c", "odd": 1}]}):

@@ -95,7 +95,7 @@ class ExportTests(SynchronousTestCase):
         self.assertRaises(ValueError, self.server.replay, path, speed=0)
 
     def test_other_file(self) -> None:
-        """A file that is no export is refused with its name."""
+        """A file other than an export is refused with its name."""
         path = Path(self.mktemp())
         path.write_text("{}")
         self.assertIn(str(path), str(self.assertRaises(ConfigError, self.server.import_, path)))

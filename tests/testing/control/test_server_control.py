@@ -1,8 +1,6 @@
 """Control of a real server: state, record, faults and assertions that wait."""
 
-# covers: orchtw.testing.control.calls, orchtw.testing.control.eventually, orchtw.testing.control.quiet
-# covers: orchtw.testing.control.reader, orchtw.testing.control.http, orchtw.testing.control.blocking
-# covers: orchtw.testing.control.conditions, orchtw.testing.control.faults
+# covers: orchtw.testing.control.eventually, orchtw.testing.control.quiet, orchtw.testing.control.http
 # covers: orchtw.testing.api_server, orchtw.testing.control.service_map
 
 from __future__ import annotations
