@@ -21,9 +21,14 @@ def resets(options: Options, emit: Emit) -> None:
     Each line has the least of some rounds, which other work on the machine disturbs least.
     """
     with ApiServer(flags=options.server_flag) as server:
+        empty = server.snapshot()
         for number in range(OBJECTS):
             server.request("POST", MAPS, {"metadata": {"name": f"c{number}"}, "data": {"a": "b" * 100}})
         full = server.snapshot()
+        # A reset forgets the snapshots since the baseline, so that of all objects has to be before it.
+        server.restore(empty)
+        server.set_baseline()
+        server.restore(full)
         found: dict[str, list[tuple[float, float]]] = {}
         for _ in range(ROUNDS):
             for watches in ("expire", "follow"):
