@@ -26,6 +26,7 @@ from tests.end_to_end.client import Client, tls_context
 from tests.forked import forking
 from tests.test_docs import PAGES, blocks
 from tests.test_examples import DOCS, example
+from tests.test_testing_docs import MOST_WORDS
 
 reactor: Any = installed_reactor
 
@@ -197,11 +198,11 @@ class ProgramTests(SynchronousTestCase):
     def snippets(self, tests: bool) -> dict[str, str]:
         """Return those that are test modules, or that are not, by page and place.
 
-        The examples of `docs/testing.md` and of the pages below it run in `tests.test_testing_docs`.
+        The examples of some pages run in `tests.test_testing_docs`.
         """
         found = {}
         for page in PAGES:
-            if "testing" in (page.stem, page.parent.name):
+            if page in {DOCS / name for name in MOST_WORDS}:
                 continue
             for place, block in enumerate(blocks(page.read_text())):
                 if block.language == "python" and ("TestCase)" in block.text) is tests:

@@ -10,13 +10,19 @@ import msgspec
 
 from orchtw.assembly.foundation import Foundation
 from orchtw.endpoints.paths import Endpoint
-from orchtw.faults.struck import FaultRecord
 from orchtw.metrics.series import ShownFamily
 from orchtw.writes.write_path import Annotate
 
 
-class RecorderPart(FaultRecord, Protocol):
-    """Recorder, as the lifecycle, the metrics and faults on demand see it."""
+class RecorderPart(Protocol):
+    """Recorder, as the lifecycle, the metrics and faults on demand see it: a `FaultRecord`, whose module is late."""
+
+    @property
+    def position(self) -> int:
+        """Number of the next entry."""
+
+    def struck(self, fault: Any, since: int) -> None:
+        """Record a `StruckFault`, unless its request has stored something in an entry from number `since` on."""
 
     async def start(self, revision: int) -> None:
         """Record every write after a revision, before there is one."""

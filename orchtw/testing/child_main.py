@@ -11,6 +11,11 @@ import gc
 import os
 import shutil
 import sys
+from pathlib import Path
+from typing import Final
+
+_FLAGS: Final = 6  # of the fields behind the name in /proc/PID/stat
+_PF_EXITING: Final = 0x4
 
 
 def main(arguments: list[str]) -> None:
@@ -25,8 +30,17 @@ def main(arguments: list[str]) -> None:
 
 
 def _clean_up(parent: int, folder: str) -> None:
-    if os.getppid() != parent:
+    if os.getppid() != parent or _is_exiting(parent):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_exiting(pid: int) -> bool:
+    """Report whether a process is on its way out: a killed one closes its files before it leaves its children."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # other systems than Linux
+        return False
+    return bool(int(fields[_FLAGS]) & _PF_EXITING)
 
 
 if __name__ == "__main__":

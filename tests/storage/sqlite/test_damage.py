@@ -187,7 +187,7 @@ class DamagedRowTests(FileCase):
         await self.wrong_index()
         store = await self.open()
         failure = await self.assertFailure(Deferred.fromCoroutine(store.list(PODS)), errors.InternalError)
-        self.assertIn(f"it takes {PODS}pod-b for {PODS}pod-z", str(failure))
+        self.assertIn(f"it returns {PODS}pod-b for {PODS}pod-z", str(failure))
 
     async def test_read_at_once_or_singly_is_the_same(self) -> None:
         """Histories and lists are the same when rows are read one by one."""
