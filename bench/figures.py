@@ -37,7 +37,7 @@ SHOWN: Final = {
     "rss_total_mib": "{} MiB",
     "kib_per_watcher": "{} KiB",
 }
-"""How the page shows each field."""
+"""Format of each field on the page."""
 
 _BEGIN: Final = "<!-- table: python -m bench.plots -->\n"
 _END: Final = "<!-- end of table -->\n"

@@ -12,7 +12,7 @@ from orchtw.exports.writing import CREATED, EXISTS, FOUND, WITHHELD, ExportWrite
 from orchtw.wire.objects import Object
 
 ESTABLISHED_S: Final = 20.0
-"""How long a definition may take to be served."""
+"""Timeout, in seconds, for a new definition to be served."""
 
 _LOOK_S: Final = 0.05
 _FIRST: Final = (

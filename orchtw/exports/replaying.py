@@ -18,7 +18,7 @@ SUBRESOURCES: Final = frozenset({"status", "approval"})
 """Sub-resources that take the whole object; writes of others are repeated on the object itself."""
 
 PATIENCE_S: Final = 3.0
-"""How long a creation is tried again: a new definition is not served at once, a new namespace has no accounts yet."""
+"""Seconds for which a creation is retried: new definitions and the accounts of new namespaces take a moment."""
 
 _LOOK_S: Final = 0.05
 _TOO_EARLY: Final = (403, GONE)

@@ -15,7 +15,7 @@ PATH: Final = "/orchtw/store"
 """Path of the answer: a JSON object with the fields of `StorePlace`."""
 
 WAIT_S: Final = 10.0
-"""How long a server waits for an etcd that is not listening yet: both may have been started at once."""
+"""Seconds to wait for an etcd that is not listening yet: both may have been started at once."""
 
 _TIMEOUT_S: Final = 5.0
 _RETRY_S: Final = 0.1
