@@ -11,4 +11,4 @@ import sys
 
 def are_loaded() -> bool:
     """Report whether the modules that compile rules have been imported: the import is too slow for the reactor."""
-    return f"{__name__}.rules" in sys.modules
+    return f"{__name__}.compiler" in sys.modules

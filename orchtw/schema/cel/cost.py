@@ -21,6 +21,9 @@ UNBOUNDED: Final = 2**64 - 1
 READ: Final = 1
 LIST: Final = 10
 MAP: Final = 30
+MESSAGE: Final = 40
+CHECK: Final = 350_000
+"""Cost of a question to an authorizer."""
 PER_BYTE: Final = 0.1
 PER_PATTERN_BYTE: Final = 0.25
 
@@ -66,6 +69,10 @@ class Estimate(msgspec.Struct, frozen=True):
     path: tuple[str, ...] = ()
     value: Any = None
 
+    def as_read(self) -> Estimate:
+        """Return the estimate of a variable that stands for the value."""
+        return msgspec.structs.replace(self, cost=READ)
+
 
 def _capped(number: int) -> int:
     return min(number, UNBOUNDED)
@@ -93,10 +100,14 @@ class _Own(msgspec.Struct, frozen=True):
 
 
 class Estimator:
-    """Estimates the parts of one expression, whose `self` has the type `root`."""
+    """Estimates the parts of one expression, whose `self` or only variable has the type `root`.
 
-    def __init__(self, root: Type | None) -> None:
+    `dynamic_bytes`: the size of the largest value without a type of its own that the root leads to.
+    """
+
+    def __init__(self, root: Type | None, dynamic_bytes: int = MOST_TEXT_BYTES) -> None:
         self._root = root
+        self._dynamic_bytes = dynamic_bytes
 
     def literal(self, value: Any) -> Estimate:
         """Estimate a literal of an expression."""
@@ -107,11 +118,16 @@ class Estimator:
         """Estimate a variable of the expression, or the name of a type."""
         return Estimate(READ, self._at((name,), kind), path=(name,))
 
-    def element(self, over: Estimate, kind: Type, found: Type) -> Estimate:
-        """Estimate the variable of a macro over a list, or over the keys of a map."""
-        is_list = kind.name == "list"
-        path = (*over.path, "@items" if is_list else "@keys")
-        entry = over.entries and over.entries[is_list]
+    def element(self, over: Estimate, kind: Type, found: Type, role: str = "") -> Estimate:
+        """Estimate a variable of a macro: the `value` or `place` of a list's element, the `key` or `value` of a map.
+
+        Without a role: the only variable, which stands for a list's values and the keys of a map.
+        """
+        if role == "place":
+            return Estimate(READ, ONE)
+        is_value = kind.name == "list" or role == "value"
+        path = (*over.path, "@items" if kind.name == "list" else "@values" if is_value else "@keys")
+        entry = over.entries and over.entries[is_value]
         return Estimate(READ, self._at(path, found) or entry, path=path)
 
     def select(self, operand: Estimate, kind: Type, name: str, found: Type) -> Estimate:
@@ -119,6 +135,10 @@ class Estimator:
         path = (*operand.path, name)
         cost = operand.cost if kind is DYN else operand.cost + READ
         return Estimate(cost, self._at(path, found), path=path)
+
+    def bound(self, value: Estimate, body: Estimate) -> Estimate:
+        """Estimate an expression about a value that has a name: it is a fold over an empty list."""
+        return msgspec.structs.replace(body, cost=_sum((value, body)) + LIST)
 
     def items(self, parts: Sequence[Estimate], kinds: Sequence[Type]) -> Estimate:
         """Estimate a list literal."""
@@ -130,6 +150,20 @@ class Estimator:
         sizes = [self._size(*pair) for pair in zip((*keys, *values), kinds, strict=True)]
         entries = (_any(sizes[: len(keys)]), _any(sizes[len(keys) :]))
         return Estimate(_sum((*keys, *values)) + MAP, Size(len(keys), len(keys)), entries)
+
+    def message(self, parts: Sequence[Estimate]) -> Estimate:
+        """Estimate a message literal."""
+        return Estimate(_sum(parts) + MESSAGE)
+
+    def alternative(self, one: Estimate, other: Estimate, kind: Type) -> Estimate:
+        """Estimate an optional value with another one, of type `kind`, in case that it is absent."""
+        cost = _capped(one.cost + other.cost + 1)
+        size = None if one.size is None else one.size.union(self._size(other, kind))
+        return Estimate(cost, size, _either(one, other), path=one.path)
+
+    def mapped(self, over: Estimate, body: Estimate) -> Estimate:
+        """Estimate an expression that is applied to an optional value."""
+        return Estimate(_capped(over.cost + 2 + body.cost), body.size, body.entries, path=body.path)
 
     def junction(self, parts: Sequence[Estimate]) -> Estimate:
         """Estimate `&&` and `||`, of which only the parts cost."""
@@ -151,9 +185,9 @@ class Estimator:
         body = sum(each.cost for each, _ in bodies)
         start, turn = _TURNS[name, len(bodies)]
         cost = _capped(over.cost + start + size.most * (turn + body))
-        if name not in ("map", "filter"):
+        if name not in _MAKING:
             return Estimate(cost, ONE)
-        value = self._size(*bodies[-1]) if name == "map" else self._value(over, kind)
+        value = self._value(over, kind) if name in ("filter", "sortBy") else self._size(*bodies[-1])
         return Estimate(cost, size, (ONE, Size(0, value.most)))
 
     def call(
@@ -168,6 +202,9 @@ class Estimator:
         element = (path and self._declared((*path, "@items"))) or UNKNOWN
         own = _FUNCTIONS.get(function, _constant)(_Call(method, arguments, sizes, kinds, element))
         size = own.size or (ONE if result in _SCALARS else None)
+        if function in _KEEPING:
+            first = arguments[0]
+            return Estimate(_capped(cost + own.cost), size or first.size, first.entries, path=first.path)
         entries = _either(*arguments) if function == "_+_" else None
         return Estimate(_capped(cost + own.cost), size, entries)
 
@@ -197,7 +234,7 @@ class Estimator:
             found = None if found is None else _step(found, step)
         if found is None:
             return None
-        return Size(0, MOST_TEXT_BYTES if found is DYN else found.most)
+        return Size(0, self._dynamic_bytes if found is DYN else found.most)
 
 
 def _step(kind: Type, step: str) -> Type | None:
@@ -232,8 +269,19 @@ _TURNS: Final[Mapping[tuple[str, int], tuple[int, int]]] = {
     ("filter", 1): (LIST + 1, 13),
     ("map", 1): (LIST + 1, 12),
     ("map", 2): (LIST + 1, 12),
+    ("existsOne", 1): (2, 2),
+    ("transformList", 1): (LIST + 1, 12),
+    ("transformList", 2): (LIST + 1, 12),
+    ("transformMap", 1): (MAP + 1, 3),
+    ("transformMap", 2): (MAP + 1, 3),
+    ("transformMapEntry", 1): (MAP + 1, 2),
+    ("transformMapEntry", 2): (MAP + 1, 2),
+    ("sortBy", 1): (LIST + 1, 14),
 }
 """Cost of a macro, and of each of its iterations, by the macro and the number of its bodies."""
+
+_MAKING: Final = frozenset({"map", "filter", "transformList", "transformMap", "transformMapEntry", "sortBy"})
+"""Macros whose results have elements."""
 
 
 def _constant(call: _Call) -> _Own:
@@ -250,6 +298,8 @@ def _scan(factor: float = PER_BYTE) -> Callable[[_Call], _Own]:
 
 
 def _compared(call: _Call) -> _Own:
+    if any(each.name in _OPAQUE for each in call.kinds):
+        return _Own(1)
     return _Own(_scaled(min(each.most for each in call.sizes), PER_BYTE))
 
 
@@ -332,11 +382,80 @@ def _joined(call: _Call) -> _Own:
 
 def _converted(call: _Call) -> _Own:
     """`string(bytes)` and `bytes(string)`; other conversions take no time that counts."""
-    size = call.sizes[0]
+    size, limit = call.sizes[0], _SHOWN.get(call.kinds[0].name)
+    if limit is not None:
+        return _Own(1, Size(0, limit))
     if not _among(call.kinds[0], _TEXTS):
         return _Own(1)
     return _Own(_scaled(size.most, PER_BYTE), Size(size.least // 4, _capped(size.most * 4)))
 
+
+def _read(call: _Call) -> _Own:
+    """Functions that read a text and make something else of it."""
+    return _Own(_scaled(call.sizes[0].most, PER_BYTE))
+
+
+def _read_twice(call: _Call) -> _Own:
+    return _Own(_scaled(call.sizes[0].most, 2 * PER_BYTE))
+
+
+def _formatted(call: _Call) -> _Own:
+    """A text with values in it: as long as both together."""
+    values = call.arguments[1].entries
+    size = None if values is None else call.sizes[0].plus(call.sizes[1].times(Size(0, max(values[1].most, _LONGEST))))
+    return _Own(_scaled(call.sizes[0].most, PER_BYTE), size)
+
+
+def _crossed(call: _Call) -> _Own:
+    """Functions that compare each element of a list with each one of another."""
+    return _Own(_capped(call.sizes[0].most * call.sizes[1].most))
+
+
+def _passed(call: _Call) -> _Own:
+    """Functions that look at each element of a list once, and make a list of them."""
+    return _Own(call.sizes[0].most, Size(0, call.sizes[0].most))
+
+
+def _ranged(call: _Call) -> _Own:
+    count = call.arguments[0].value
+    most = count if type(count) is int else UNBOUNDED
+    return _Own(most, Size(0, most))
+
+
+def _validated(call: _Call) -> _Own:
+    return _Own(_capped(_scaled(call.sizes[-1].most, PER_BYTE) * _FORMAT_COST))
+
+
+def _searched(call: _Call) -> _Own:
+    """Functions of networks that may have to read a text."""
+    return _Own(1 + _scaled(call.sizes[1].most, PER_BYTE)) if call.kinds[1] is STRING else _Own(1)
+
+
+_LONGEST: Final = 64
+"""Longest text of a value that is no text itself."""
+
+_SHOWN: Final = {
+    "bool": 5,
+    "int": 20,
+    "uint": 20,
+    "double": 24,
+    "duration": 32,
+    "timestamp": 32,
+    "net.IP": 39,
+    "net.CIDR": 43,
+}
+"""Longest texts of values, by type."""
+
+_FORMAT_COST: Final = 16
+"""Cost of the longest pattern of a format."""
+
+_OPAQUE: Final = frozenset({"net.IP", "net.CIDR", "quantity", "semver", "format", "optional_type"})
+"""Types whose values are compared at once."""
+
+_KEEPING: Final = frozenset(
+    {"value", "optional.of", "optional.ofNonZeroValue", "slice", "distinct", "reverse", "sort"}
+)
+"""Functions whose results are, or consist of parts of, their first argument."""
 
 _FUNCTIONS: Final[Mapping[str, Callable[[_Call], _Own]]] = {
     **dict.fromkeys(("_==_", "_!=_"), _compared),
@@ -353,5 +472,15 @@ _FUNCTIONS: Final[Mapping[str, Callable[[_Call], _Own]]] = {
     "replace": _replaced,
     "join": _joined,
     **dict.fromkeys(("string", "bytes"), _converted),
+    **dict.fromkeys(("sets.contains", "sets.equivalent", "sets.intersects"), _crossed),
+    **dict.fromkeys(("slice", "flatten", "distinct", "reverse", "sort"), _passed),
+    "lists.range": _ranged,
+    **dict.fromkeys(("quantity", "isQuantity", "ip", "isIP", "cidr", "isCIDR"), _read),
+    **dict.fromkeys(("semver", "isSemver"), _read),
+    **dict.fromkeys(("ip.isCanonical", "strings.quote"), _read_twice),
+    **dict.fromkeys(("containsIP", "containsCIDR"), _searched),
+    "format": _formatted,
+    "validate": _validated,
+    "check": lambda call: _Own(CHECK),
 }
 """The functions that do not cost 1."""

@@ -16,7 +16,6 @@ from orchtw.naming.names import Naming
 from orchtw.schema.cel.faults import Failure
 from orchtw.schema.cel.library.moments import duration_value, timestamp_value
 from orchtw.schema.cel.sizes import entry_bytes, item_bytes, most_elements, most_text
-from orchtw.schema.cel.tokens import KEYWORDS, RESERVED
 from orchtw.schema.cel.types import (
     BOOL,
     BYTES,
@@ -32,6 +31,7 @@ from orchtw.schema.cel.types import (
     map_of,
 )
 from orchtw.schema.cel.values import Timestamp
+from orchtw.schema.cel.words import KEYWORDS, RESERVED
 
 Structure = Mapping[str, Any]
 Read = Callable[[Any], Any]

@@ -35,5 +35,5 @@ class CostExceeded(Exception):
 
 
 def no_overload() -> Failure:
-    """Return a function or operator was called with values it does not take."""
+    """Return the failure of a function or operator that is called with values it does not take."""
     return Failure("no such overload")

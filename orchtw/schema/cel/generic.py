@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from orchtw.schema.cel.types import Type, holds_objects
+from orchtw.schema.cel.types import Type, holds_objects, is_optional
+from orchtw.schema.cel.values import Optional
 
 
 def generic(kind: Type) -> Callable[[Any], Any] | None:
@@ -20,6 +21,9 @@ def generic(kind: Type) -> Callable[[Any], Any] | None:
     if kind.name == "list":
         each = generic(kind.parameters[0])
         return lambda value: [each(item) for item in value] if each and type(value) is list else value
+    if is_optional(kind):
+        inner = generic(kind.parameters[0])
+        return lambda value: Optional(inner(value.value)) if inner and value.present else value
     of_values = generic(kind.parameters[1])
     if of_values is None:
         return None

@@ -9,9 +9,11 @@ from typing import Any, Final
 
 import msgspec
 
-from orchtw.schema.cel.types import DYN, NULL, Type, list_of, map_of, unify
+from orchtw.schema.cel.types import DYN, NOTHING, NULL, Type, list_of, map_of, optional_of, unify
 
-_SIGNATURE: Final = re.compile(r"(?:(?P<target>[a-zA-Z_(), ]+)\.)?(?P<name>[^(]+)\((?P<rest>.*)\) -> (?P<result>.+)")
+_SIGNATURE: Final = re.compile(
+    r"(?:(?P<target>[a-zA-Z_.(), ]+)\.)?(?P<name>[^(.]+)\((?P<rest>.*)\) -> (?P<result>.+)"
+)
 
 
 class Overload(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -31,16 +33,24 @@ class Overload(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 def overload(
-    signature: str, run: Callable[..., Any], cost: Callable[..., int] | None = None, *, metered: bool = False
+    signature: str,
+    run: Callable[..., Any],
+    cost: Callable[..., int] | None = None,
+    *,
+    metered: bool = False,
+    namespaced: bool = False,
 ) -> Overload:
-    """Return the function of a signature such as `string.contains(string) -> bool`."""
+    """Return the function of a signature such as `string.contains(string) -> bool`.
+
+    `namespaced`: what stands before the dot is part of the name, and not the type of a method's target.
+    """
     match = _SIGNATURE.fullmatch(signature)
     if match is None:
         raise ValueError(f"no signature: {signature}")
-    target = match["target"]
+    target = None if namespaced else match["target"]
     parameters = tuple(_type(each) for each in ([target] if target else []) + _split(match["rest"]))
     return Overload(
-        name=match["name"],
+        name=f"{match['target']}.{match['name']}" if namespaced else match["name"],
         method=bool(target),
         parameters=parameters,
         result=_type(match["result"]),
@@ -70,7 +80,13 @@ def _type(text: str) -> Type:
         return list_of(*parameters)
     if name == "map":
         return map_of(*parameters)
-    return DYN if name == "dyn" else NULL if name == "null_type" else Type(name)
+    if name == "optional_type":
+        return optional_of(*parameters)
+    return _KEPT.get(name) or Type(name)
+
+
+_KEPT: Final = {each.name: each for each in (DYN, NULL, NOTHING)}
+"""Types that are compared by identity."""
 
 
 Match = tuple[Overload, dict[str, Type]]

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Final
 
 from orchtw.schema.cel.faults import Fault
-from orchtw.schema.cel.syntax import CallExpression, Entries, Expression, Items, Literal, Name, Select
-from orchtw.schema.cel.tokens import RESERVED, Token, tokens
+from orchtw.schema.cel.syntax import CallExpression, Entries, Expression, Items, Literal, Message, Name, Select
+from orchtw.schema.cel.tokens import Token, tokens
 from orchtw.schema.cel.values import LARGEST
+from orchtw.schema.cel.words import RESERVED
 
 MAX_CHARACTERS: Final = 10_000
 """Limit of an expression's characters: three thousand parts are compiled in about 30 ms."""
@@ -21,12 +22,12 @@ _SUMS: Final = frozenset("+-")
 _PRODUCTS: Final = frozenset("*/%")
 
 
-def parse(source: str) -> Expression:
-    """Parse a text. Raises Fault."""
+def parse(source: str, *, optionals: bool = False) -> Expression:
+    """Parse a text, perhaps with the syntax of optional values. Raises Fault."""
     if len(source) > MAX_CHARACTERS:
         why = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_CHARACTERS}"
         raise Fault(why, 0)
-    return _Parser(list(tokens(source))).whole()
+    return _Parser(list(tokens(source)), optionals).whole()
 
 
 def _above(at: int, *parts: Expression) -> int:
@@ -49,8 +50,9 @@ def call(function: str, at: int, *arguments: Expression, target: Expression | No
 class _Parser:
     """Recursive descent over the tokens; `_nested` counts the levels that are open, before their nodes exist."""
 
-    def __init__(self, found: list[Token]) -> None:
+    def __init__(self, found: list[Token], optionals: bool) -> None:
         self._tokens = found
+        self._optionals = optionals
         self._next = 0
         self._nested = 0
 
@@ -160,8 +162,7 @@ class _Parser:
             self._expect(")")
             return result
         if token.kind == "[":
-            items = self._arguments("]")
-            return Items(items, token.at, _above(token.at, *items))
+            return self._items(token.at)
         if token.kind == "{":
             return self._entries(token.at)
         raise self._unexpected()
@@ -179,32 +180,53 @@ class _Parser:
     def _member(self, operand: Expression) -> Expression:
         while self._peek() in (".", "["):
             token = self._take()
+            optional = self._is_optional()
             if token.kind == "[":
-                operand = call("_[_]", token.at, operand, self._expression())
+                operand = call("_[?_]" if optional else "_[_]", token.at, operand, self._expression())
                 self._expect("]")
                 continue
             name = self._expect("name")
-            if opened := self._accept("("):
+            if not optional and (opened := self._accept("(")):
                 operand = call(name.value, opened.at, *self._arguments(")"), target=operand)
             else:
-                operand = Select(operand, name.value, token.at, _above(token.at, operand))
-        return operand
+                operand = Select(operand, name.value, token.at, _above(token.at, operand), optional)
+        return self._message(operand) if self._peek() == "{" else operand
+
+    def _is_optional(self) -> bool:
+        """Take the mark of an optional member, element or entry, if there is one."""
+        return self._optionals and self._accept("?") is not None
 
     def _arguments(self, end: str) -> tuple[Expression, ...]:
-        """Parse expressions between commas, up to the closing sign; a list may have a comma after its last one."""
+        """Parse expressions between commas, up to the closing sign."""
         found: list[Expression] = []
         while self._peek() != end:
             found.append(self._expression())
             if not self._accept(","):
                 break
-            if end == ")" and self._peek() == end:
+            if self._peek() == end:
                 raise self._unexpected()
         self._expect(end)
         return tuple(found)
 
+    def _items(self, at: int) -> Items:
+        """Parse the elements of a list, which may have a comma after its last one."""
+        found: list[Expression] = []
+        optional = set()
+        while self._peek() != "]":
+            if self._is_optional():
+                optional.add(len(found))
+            found.append(self._expression())
+            if not self._accept(","):
+                break
+        self._expect("]")
+        return Items(tuple(found), at, _above(at, *found), frozenset(optional))
+
     def _entries(self, at: int) -> Entries:
         found: list[tuple[Expression, Expression]] = []
+        optional = set()
         while self._peek() != "}":
+            if self._is_optional():
+                optional.add(len(found))
             key = self._expression()
             self._expect(":")
             found.append((key, self._expression()))
@@ -212,4 +234,31 @@ class _Parser:
                 break
         self._expect("}")
         parts = [part for entry in found for part in entry]
-        return Entries(tuple(found), at, _above(at, *parts))
+        return Entries(tuple(found), at, _above(at, *parts), frozenset(optional))
+
+    def _message(self, named: Expression) -> Expression:
+        """Parse the fields of a message whose type has been named. Anything else goes with no brace."""
+        name = qualified(named)
+        if not name:
+            raise self._unexpected()
+        at, found = self._take().at, list[tuple[str, Expression]]()
+        optional = set()
+        while self._peek() != "}":
+            if self._is_optional():
+                optional.add(len(found))
+            field = self._expect("name").value
+            self._expect(":")
+            found.append((field, self._expression()))
+            if not self._accept(","):
+                break
+        self._expect("}")
+        return Message(name, tuple(found), at, _above(at, *(value for _, value in found)), frozenset(optional))
+
+
+def qualified(part: Expression) -> str:
+    """Return the name that an expression spells, perhaps with dots; empty for anything else."""
+    names = []
+    while isinstance(part, Select) and not part.optional:
+        names.append(part.member)
+        part = part.operand
+    return ".".join((part.name, *reversed(names))) if isinstance(part, Name) else ""

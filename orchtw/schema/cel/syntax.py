@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -24,12 +25,13 @@ class Name(msgspec.Struct, frozen=True):
 
 
 class Select(msgspec.Struct, frozen=True):
-    """Access to a member of a value."""
+    """Access to a member of a value; `optional`: written `.?`, it gives an optional value."""
 
     operand: Expression
     member: str
     at: int
     depth: int
+    optional: bool = False
 
 
 class CallExpression(msgspec.Struct, frozen=True):
@@ -43,19 +45,49 @@ class CallExpression(msgspec.Struct, frozen=True):
 
 
 class Items(msgspec.Struct, frozen=True):
-    """A list literal: its elements in order."""
+    """A list literal: its elements in order; `optional` are the places of those that may be absent."""
 
     items: tuple[Expression, ...]
     at: int
     depth: int
+    optional: frozenset[int] = frozenset()
 
 
 class Entries(msgspec.Struct, frozen=True):
-    """A map literal: its keys and values in order."""
+    """A map literal: its keys and values in order; `optional` are the places of those that may be absent."""
 
     entries: tuple[tuple[Expression, Expression], ...]
     at: int
     depth: int
+    optional: frozenset[int] = frozenset()
 
 
-Expression = Literal | Name | Select | CallExpression | Items | Entries
+class Message(msgspec.Struct, frozen=True):
+    """A message literal: the name of its type, and its fields in order; `optional` as of a map."""
+
+    name: str
+    fields: tuple[tuple[str, Expression], ...]
+    at: int
+    depth: int
+    optional: frozenset[int] = frozenset()
+
+
+Expression = Literal | Name | Select | CallExpression | Items | Entries | Message
+
+
+def parts_of(whole: Expression) -> Iterator[Expression]:
+    """Yield an expression and all that is inside it."""
+    pending = [whole]
+    while pending:
+        part = pending.pop()
+        yield part
+        if isinstance(part, Select):
+            pending.append(part.operand)
+        elif isinstance(part, CallExpression):
+            pending += part.arguments if part.target is None else (part.target, *part.arguments)
+        elif isinstance(part, Items):
+            pending += part.items
+        elif isinstance(part, Entries):
+            pending += (each for entry in part.entries for each in entry)
+        elif isinstance(part, Message):
+            pending += (value for _, value in part.fields)

@@ -8,13 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from orchtw.schema.cel.faults import Fault
 from orchtw.schema.cel.values import LARGEST, LARGEST_UNSIGNED, Unsigned
-
-RESERVED: Final = frozenset(
-    "as break const continue else for function if import let loop package namespace return var void while".split()
-)
-"""Words that no variable may have as its name, beside `KEYWORDS`."""
-
-KEYWORDS: Final = frozenset({"true", "false", "null", "in"})
+from orchtw.schema.cel.words import KEYWORDS
 
 _QUOTED: Final = "|".join(
     (

@@ -60,6 +60,24 @@ NAMED: Final = {
 """Types that expressions can refer to by name."""
 
 
+QUALIFIED: Final = {
+    "google.protobuf.Duration": DURATION,
+    "google.protobuf.Timestamp": TIMESTAMP,
+    **{name: Type(name) for name in ("net.IP", "net.CIDR", "optional_type")},
+}
+"""Types whose names have a dot, or that came later: they stand behind variables of these names."""
+
+
+def optional_of(value: Type) -> Type:
+    """Return the type of optional values."""
+    return Type("optional_type", (value,))
+
+
+def is_optional(found: Type) -> bool:
+    """Report whether values of the type may be absent."""
+    return found.name == "optional_type"
+
+
 def list_of(element: Type) -> Type:
     """Return the type of lists of `element`."""
     return Type("list", (element,))
@@ -68,6 +86,11 @@ def list_of(element: Type) -> Type:
 def map_of(key: Type, value: Type) -> Type:
     """Return the type of maps from `key` to `value`."""
     return Type("map", (key, value))
+
+
+def has_parts(found: Type) -> bool:
+    """Report whether values of the type may have values in them."""
+    return bool(found.parameters) or found.members is not None or found is DYN
 
 
 def holds_objects(found: Type) -> bool:

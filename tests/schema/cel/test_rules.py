@@ -1,5 +1,5 @@
 """The rules of schemas, held against objects (reference CRD-28 to CRD-30)."""
-# covers: orchtw.schema.cel.declarations, orchtw.schema.cel.operations
+# covers: orchtw.schema.cel.declarations
 
 from __future__ import annotations
 

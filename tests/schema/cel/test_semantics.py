@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.schema.cel.compiler import compiled
+from orchtw.schema.cel.environment import Environment, environment
 from orchtw.schema.cel.faults import CostExceeded, Failure, Fault
 from orchtw.schema.cel.types import DYN
 from orchtw.schema.cel.values import Unsigned
@@ -24,9 +25,9 @@ STEPS = 1_000_000
 REFERENCE = cel.NewEnv(variables={"self": cel.Type.DYN}, extensions=[ext_strings.ExtStrings()])
 
 
-def value_of(source: str, value: Any = SELF, steps: int = STEPS) -> Any:
+def value_of(source: str, value: Any = SELF, steps: int = STEPS, known: Environment | None = None) -> Any:
     """Evaluate an expression about a value."""
-    expression = compiled(source, {"self": DYN})
+    expression = compiled(source, {"self": DYN}, known)
     return plain(expression.run(expression.frame(value, None, steps)))
 
 
@@ -102,7 +103,7 @@ class SemanticsTests(SynchronousTestCase):
     def test_faults(self) -> None:
         """A malformed expression says where and why (reference CRD-31)."""
         for source, (place, why) in FAULTS.items():
-            fault = self.assertRaises(Fault, value_of, source)
+            fault = self.assertRaises(Fault, value_of, source, known=environment((1, 24)))
             first = fault.shown(source).split("\n")[0]
             self.assertEqual(first, f"ERROR: <input>:1:{place}: {why}", source[:80])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from orchtw.schema.cel.faults import Failure
@@ -14,6 +15,7 @@ from orchtw.schema.cel.values import (
     LARGEST,
     LEAST,
     Unsigned,
+    compared,
     equal,
     extent,
     signed,
@@ -23,6 +25,7 @@ from orchtw.schema.cel.values import (
 )
 
 _LONGEST_NUMBER: Final = 64
+_NUMBERS: Final = ("int", "uint", "double")
 
 
 def _quotient(one: int, other: int) -> int:
@@ -79,10 +82,22 @@ def _orders() -> Iterator[Overload]:
 
 
 MIXED: Final = {
-    f"_{sign}_": relation
+    f"_{sign}_": partial(compared, relation)
     for sign, relation in (("<", operator.lt), ("<=", operator.le), (">", operator.gt), (">=", operator.ge))
 }
 """Order between numbers of different types, which only values whose types are not known before may have."""
+
+
+def _across() -> Iterator[Overload]:
+    for name, relation in MIXED.items():
+        for one in _NUMBERS:
+            for other in _NUMBERS:
+                if one != other:
+                    yield overload(f"{name}({one}, {other}) -> bool", relation)
+
+
+ACROSS: Final = tuple(_across())
+"""Order between numbers of different types, for values whose types are known."""
 
 
 def _sum_cost(one: Any, other: Any) -> int:
@@ -152,7 +167,7 @@ def _double(text: str) -> float:
 
 
 def _of_double(number: float, limit: Callable[[int], int]) -> int:
-    if not math.isfinite(number):
+    if not math.isfinite(number) or number <= LEAST:
         raise Failure("integer overflow")
     return limit(int(number))
 
