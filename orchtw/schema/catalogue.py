@@ -16,6 +16,7 @@ import msgspec
 from google.protobuf.descriptor import Descriptor
 
 from orchtw.naming.names import Naming
+from orchtw.schema.additions import EVERY, Additions
 from orchtw.schema.descriptors import file_options, files, message_options
 from orchtw.schema.versions import maturity
 
@@ -83,8 +84,8 @@ class ResourceType:
     `storage_version` and `storage_group` name the form that is stored; both are None for a resource that is never
     stored. `introduced`, `deprecated` and `removed` are releases such as "1.21" (reference VER-9). `message` is
     the full Protobuf name of the kind's message. No `columns` means the default Table. `protobuf` False: the kind is
-    none of the release, has a schema but no message (`message` is the schema's name), and its objects are stored and
-    served as JSON. `warning`: what requests are warned of because a definition says so.
+    not part of the release, has a schema but no message (`message` is the schema's name), and its objects are stored
+    and served as JSON. `warning`: what requests are warned of because a definition says so.
     """
 
     group: str
@@ -173,24 +174,32 @@ def joined(group: str, version: str) -> str:
 
 
 class Catalogue:
-    """Every resource, group and kind of the release, in one vocabulary."""
+    """Every resource, group and kind of the emulated release, in one vocabulary."""
 
-    def __init__(self, naming: Naming, resources: tuple[ResourceType, ...], groups: tuple[GroupInfo, ...]) -> None:
+    def __init__(
+        self,
+        naming: Naming,
+        resources: tuple[ResourceType, ...],
+        groups: tuple[GroupInfo, ...],
+        additions: Additions = EVERY,
+    ) -> None:
         self.naming = naming
+        self.additions = additions
         self.resources = resources
         self.groups = groups
         self._by_path = {(each.group, each.version, each.plural): each for each in resources}
-        self._messages = _messages_by_kind(naming)
+        self._messages = _messages_by_kind(naming, additions)
         self._api_versions = frozenset(api_version for api_version, _ in self._messages)
 
     @classmethod
-    def load(cls, naming: Naming) -> Catalogue:
-        """Return the catalogue of the packaged descriptors; takes a few milliseconds."""
-        groups = _groups(naming)
+    def load(cls, naming: Naming, additions: Additions = EVERY) -> Catalogue:
+        """Return the catalogue of the packaged descriptors, as far as `additions` go; takes a few milliseconds."""
+        found = list(_resources(naming, additions))
+        groups = _groups(naming, {(each.group, each.version) for each in found})
         every = [(group.name, version) for group in groups for version in group.versions]
         order = {group_version: position for position, group_version in enumerate(every)}
-        found = sorted(_resources(naming), key=lambda each: (order[each.group, each.version], each.plural))
-        return cls(naming, tuple(found), groups)
+        found.sort(key=lambda each: (order[each.group, each.version], each.plural))
+        return cls(naming, tuple(found), groups, additions)
 
     def find(self, group: str, version: str, plural: str) -> ResourceType | None:
         """Return the resource at a path, switched on or not, or None."""
@@ -209,7 +218,7 @@ class Catalogue:
         return found
 
 
-def _messages_by_kind(naming: Naming) -> dict[tuple[str, str], str]:
+def _messages_by_kind(naming: Naming, additions: Additions) -> dict[tuple[str, str], str]:
     shared: dict[tuple[str, str], str] = {}
     own: dict[tuple[str, str], str] = {}
     for file in files():
@@ -219,7 +228,8 @@ def _messages_by_kind(naming: Naming) -> dict[tuple[str, str], str]:
         api_version = joined(naming.group(options.group), options.version)
         for name, message in file.message_types_by_name.items():
             is_meta = options.group == _META
-            if not (message_options(message).kind or (is_meta and name in _META_EXTRAS)):
+            about = message_options(message)
+            if not (about.kind or (is_meta and name in _META_EXTRAS)) or not _is_known(about, additions):
                 continue
             own[api_version, name] = message.full_name
             if is_meta:
@@ -231,15 +241,20 @@ def _messages_by_kind(naming: Naming) -> dict[tuple[str, str], str]:
     return {**shared, **own}
 
 
-def _groups(naming: Naming) -> tuple[GroupInfo, ...]:
+def _is_known(options: Any, additions: Additions) -> bool:
+    """Report whether the emulated release has the kind of a message with these options."""
+    return additions.includes(options.lifecycle.introduced)
+
+
+def _groups(naming: Naming, known: set[tuple[str, str]]) -> tuple[GroupInfo, ...]:
     """Return the served groups in discovery's order: core, aggregator, descending priority, name (reference
-    DISC-2).
+    DISC-2). Versions that are not `known` to have resources are left out.
     """
     priorities: dict[str, dict[str, int]] = {}
     minimum: dict[str, int] = {}
     for file in files():
         options = file_options(file)
-        if options.HasField("version_priority"):
+        if options.HasField("version_priority") and (naming.group(options.group), options.version) in known:
             priorities.setdefault(options.group, {})[options.version] = options.version_priority
             minimum[options.group] = options.group_priority_minimum
     order = sorted(priorities, key=lambda name: (name != "", name != _AGGREGATED, -minimum[name], name))
@@ -257,16 +272,16 @@ def _group(naming: Naming, name: str, priority: dict[str, int], minimum: int | N
     )
 
 
-def _resources(naming: Naming) -> Iterator[ResourceType]:
+def _resources(naming: Naming, additions: Additions) -> Iterator[ResourceType]:
     for file in files():
         place = file_options(file)
         for message in file.message_types_by_name.values():
             options = message_options(message)
-            if options.HasField("resource"):
-                yield _resource(naming, place, message, options)
+            if options.HasField("resource") and _is_known(options, additions):
+                yield _resource(naming, place, message, options, additions)
 
 
-def _resource(naming: Naming, place: Any, message: Descriptor, options: Any) -> ResourceType:
+def _resource(naming: Naming, place: Any, message: Descriptor, options: Any, additions: Additions) -> ResourceType:
     served, life = options.resource, options.lifecycle
     group = naming.group(place.group)
     stored_group, _, stored_version = served.storage_version.rpartition("/")
@@ -281,7 +296,11 @@ def _resource(naming: Naming, place: Any, message: Descriptor, options: Any) -> 
         verbs=tuple(served.verb),
         short_names=tuple(served.short_name),
         categories=tuple(served.category),
-        subresources=tuple(_subresource(naming, group, place.version, each) for each in served.subresource),
+        subresources=tuple(
+            _subresource(naming, group, place.version, each)
+            for each in served.subresource
+            if additions.includes(each.since, each.feature_gate)
+        ),
         storage_version=stored_version or None,
         storage_group=naming.group(stored_group) if stored_version else None,
         storage_version_hash=_storage_hash(naming, served.storage_version, message.name),

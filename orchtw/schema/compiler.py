@@ -10,6 +10,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from orchtw.naming.names import Naming
 from orchtw.schema import descriptors
+from orchtw.schema.additions import EVERY, Additions
 from orchtw.schema.nodes import (
     MISSING,
     Alternative,
@@ -58,11 +59,12 @@ _STRINGS_FORM = "[]string"
 class SchemaCompiler:
     """Compiles the API's messages to nodes and keeps them; `naming` gives JSON keys, enum values and defaults.
 
-    Thread-safe.
+    Fields and values that `additions` lacks are left out. Thread-safe.
     """
 
-    def __init__(self, naming: Naming) -> None:
+    def __init__(self, naming: Naming, additions: Additions = EVERY) -> None:
         self._naming = naming
+        self._additions = additions
         self._nodes: dict[str, Node] = {}
         self._enums = cache(self._enums_of_package)
 
@@ -99,7 +101,7 @@ class SchemaCompiler:
             return NodeForm.STRINGS
         return StructSchema(
             descriptor.full_name,
-            lambda: [self._field(field) for field in descriptor.fields],
+            lambda: self._fields(descriptor),
             kind=options.kind,
             atomic=options.struct_type == "atomic",
             union=options.union,
@@ -107,8 +109,12 @@ class SchemaCompiler:
             one_of=tuple(declared_one_of(each, self._naming) for each in options.one_of),
         )
 
-    def _field(self, field: FieldDescriptor) -> Field:
-        options = descriptors.field_options(field)
+    def _fields(self, descriptor: Descriptor) -> list[Field]:
+        each = ((field, descriptors.field_options(field)) for field in descriptor.fields)
+        has = self._additions.includes
+        return [self._field(field, options) for field, options in each if has(options.since, options.feature_gate)]
+
+    def _field(self, field: FieldDescriptor, options: Any) -> Field:
         enum = self._enum(field, options.enum) if options.enum else None
         return Field(
             name="" if options.inline else self._naming.translate(options.json or field.name),
@@ -125,6 +131,8 @@ class SchemaCompiler:
             patch_strategies=tuple(options.patch_strategy.split(",")) if options.patch_strategy else (),
             patch_merge_key=options.patch_merge_key,
             feature_gate=options.feature_gate,
+            later=bool(options.since),
+            dormant=self._additions.drops(options.since, options.feature_gate),
             union_discriminator=options.union_discriminator,
             element_pointer=options.element_pointer,
             markers=tuple(options.schema),
@@ -139,6 +147,8 @@ class SchemaCompiler:
         if field.is_repeated:
             element = self._typed(field.message_type) if options.typed else self._single(field)
             return ListSchema(element, *_list_type(options))
+        if options.HasField("retyped") and self._additions.includes(options.retyped.since):
+            return self.message(f"{_package(field)}.{options.retyped.message}")
         return self._single(field)
 
     def _typed(self, descriptor: Descriptor | None) -> StructSchema:
@@ -170,8 +180,7 @@ class SchemaCompiler:
 
     def _enum(self, field: FieldDescriptor, name: str) -> EnumSchema:
         where, _, short = name.rpartition(".")
-        own = field.full_name.rsplit(".", 2)[0]  # messages are not nested: this is the package
-        package = f".{where}.v1" if where else f".{own}"
+        package = f".{where}.v1" if where else f".{_package(field)}"
         return self._enums(package)[short]
 
     def _enums_of_package(self, suffix: str) -> dict[str, EnumSchema]:
@@ -179,10 +188,23 @@ class SchemaCompiler:
         file = next(file for file in descriptors.files() if f".{file.package}".endswith(suffix))
         return {
             enum.name: EnumSchema(
-                enum.name, tuple(self._naming.translate(value) for value in enum.value), enum.published
+                enum.name, tuple(self._naming.translate(value) for value in self._values(enum)), enum.published
             )
             for enum in descriptors.file_options(file).enum
         }
+
+    def _values(self, enum: Any) -> list[str]:
+        has, drops = self._additions.includes, self._additions.drops
+        later = (
+            each
+            for each in enum.later
+            if has(each.since, each.feature_gate) and not drops(each.since, each.feature_gate)
+        )
+        return [*enum.value, *(value for each in later for value in each.value)]
+
+
+def _package(field: FieldDescriptor) -> str:
+    return field.full_name.rsplit(".", 2)[0]  # messages are not nested
 
 
 def _list_type(options: Any) -> tuple[str, tuple[str, ...]]:

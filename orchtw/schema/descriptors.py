@@ -7,16 +7,20 @@ on demand (2 µs each). The compiler keeps the results.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from typing import Any
 
 import msgspec
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
 from google.protobuf.message import Message
 
+from orchtw.schema.codec.wire import LENGTH, read_varint, tag
+
 DESCRIPTOR_SET = "api.binpb"
+_FILE_TAG = tag(1, LENGTH)[0]
 
 
 class _Loaded(msgspec.Struct, frozen=True):
@@ -27,11 +31,19 @@ class _Loaded(msgspec.Struct, frozen=True):
 @cache
 def _loaded() -> _Loaded:
     raw = resources.files("orchtw.schema").joinpath(DESCRIPTOR_SET).read_bytes()
-    files = descriptor_pb2.FileDescriptorSet.FromString(raw).file
     built = descriptor_pool.DescriptorPool()
-    for file in files:
-        built.AddSerializedFile(file.SerializeToString())
-    return _Loaded(built, tuple(file.name for file in files if file.name.startswith("orch/")))
+    names = [built.AddSerializedFile(file).name for file in _serialized_files(raw)]
+    return _Loaded(built, tuple(name for name in names if name.startswith("orch/")))
+
+
+def _serialized_files(descriptor_set: bytes) -> Iterator[bytes]:
+    """Return the files of a FileDescriptorSet, unparsed: to parse and serialize them takes half as long again."""
+    position = 0
+    while position < len(descriptor_set):
+        assert descriptor_set[position] == _FILE_TAG
+        length, position = read_varint(descriptor_set, position + 1)
+        yield descriptor_set[position : position + length]
+        position += length
 
 
 def pool() -> descriptor_pool.DescriptorPool:
@@ -58,10 +70,16 @@ class _Options:
     def __init__(self, carrier: str, extension: str) -> None:
         self._carrier: Any = message_class(f"google.protobuf.{carrier}")
         self._extension: Any = pool().FindExtensionByName(f"orchtw.options.{extension}")
+        self._empty = self._parsed(b"")
 
     def read(self, descriptor: Any) -> Any:
-        """Our option message of `descriptor`; an empty one where nothing is set."""
-        return self._carrier.FromString(descriptor.GetOptions().SerializeToString()).Extensions[self._extension]
+        """Our option message of `descriptor`, not to be changed; an empty one where nothing is set."""
+        if not descriptor.has_options:  # as two of three messages: a start reads all of them
+            return self._empty
+        return self._parsed(descriptor.GetOptions().SerializeToString())
+
+    def _parsed(self, options: bytes) -> Any:
+        return self._carrier.FromString(options).Extensions[self._extension]
 
 
 @cache

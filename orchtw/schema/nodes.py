@@ -132,8 +132,9 @@ class Field:
     `name` is the JSON key ("" when inline: the struct's keys stand in the parent), `proto` and `number` its place in
     Protobuf. `pointer`: absence differs from zero. `omitempty`: left out of JSON when zero. `default` is the JSON
     value that fills an absent field, or MISSING. `rules`: the rules of a valid value; None: any. `unchecked`: the
-    rules of the value's own type do not apply. `description` is the one for OpenAPI; if it is "", that comes from the
-    protos.
+    rules of the value's own type do not apply. `later`: it came after release 1.24, and an absent one takes no bytes
+    of Protobuf, so that objects without it have that release's encoding. `dormant`: dropped when an object is
+    written, as its gate is off. `description` is the one for OpenAPI; if it is "", that comes from the protos.
     """
 
     name: str
@@ -150,6 +151,8 @@ class Field:
     patch_strategies: tuple[str, ...] = ()
     patch_merge_key: str = ""
     feature_gate: str = ""
+    later: bool = False
+    dormant: bool = False
     union_discriminator: bool = False
     element_pointer: bool = False
     markers: tuple[str, ...] = ()

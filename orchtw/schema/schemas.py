@@ -24,7 +24,7 @@ class Schemas:
     def __init__(self, catalogue: Catalogue) -> None:
         self.naming = catalogue.naming
         self._catalogue = catalogue
-        self._compiler = SchemaCompiler(catalogue.naming)
+        self._compiler = SchemaCompiler(catalogue.naming, catalogue.additions)
         # A copy shares these, and a thread that reads it must see no change: shared ones are copied before a change.
         self._kinds: dict[tuple[str, str], StructSchema] = {}
         self._named: dict[str, StructSchema] = {}

@@ -7,6 +7,7 @@ from collections import Counter
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
+from orchtw.schema.additions import RELEASE_1_24
 from orchtw.schema.catalogue import Catalogue, GroupVersionKind, ResourceType
 
 META = "orch.io.apimachinery.pkg.apis.meta.v1"
@@ -29,7 +30,7 @@ RESOURCES = {
 
 class CatalogueTests(SynchronousTestCase):
     def setUp(self) -> None:
-        self.catalogue = Catalogue.load(Naming.orch())
+        self.catalogue = Catalogue.load(Naming.orch(), RELEASE_1_24)
 
     def resource(self, group: str, version: str, plural: str) -> ResourceType:
         found = self.catalogue.find(group, version, plural)
@@ -117,7 +118,7 @@ class CatalogueTests(SynchronousTestCase):
 
 class KindTests(SynchronousTestCase):
     def setUp(self) -> None:
-        self.catalogue = Catalogue.load(Naming.orch())
+        self.catalogue = Catalogue.load(Naming.orch(), RELEASE_1_24)
 
     def test_objects_lists_and_removed_kinds(self) -> None:
         """Kinds that are no longer served still have messages."""

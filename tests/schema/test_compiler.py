@@ -6,6 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
 from orchtw.schema import descriptors
+from orchtw.schema.additions import EVERY, RELEASE_1_24
 from orchtw.schema.codec.json_codec import normalisers
 from orchtw.schema.compiler import SchemaCompiler
 from orchtw.schema.nodes import (
@@ -31,6 +32,14 @@ class SchemaCompilerTests(SynchronousTestCase):
 
     def _field(self, message: str, name: str) -> Field:
         return self.compiler.struct(message).keys[name]
+
+    def test_types_that_took_the_place_of_others(self) -> None:
+        """A field has the type of the release: that of 1.24, or one that came later (reference KIND-90)."""
+        for additions, name in ((RELEASE_1_24, "TypedLocalObjectReference"), (EVERY, "TypedObjectReference")):
+            spec = SchemaCompiler(Naming.orch(), additions).struct(CORE + "PersistentVolumeClaimSpec")
+            node = spec.keys["dataSourceRef"].node
+            assert isinstance(node, StructSchema)
+            self.assertEqual(node.name, CORE + name)
 
     def test_list_map(self) -> None:
         """List type, keys and patch strategy come from the options."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Cause
-from orchtw.schema.known_parts import LONGEST, SHORTEST, KnownParts, text_of
+from orchtw.schema.known_parts import LONGEST, SHORTEST, Drawn, KnownParts, text_of
 from tests.properties import examples
 
 
@@ -78,3 +78,39 @@ class KnownPartsTests(SynchronousTestCase):
         causes.append(Cause("FieldValueInvalid", "odd", "a"))
         self.assertEqual(times({"b": "b" * SHORTEST}, None), 4)
         self.assertEqual(times(part, None, "Status"), 4)
+
+
+class DrawnTests(SynchronousTestCase):
+    TEXT = b'{"volumes":[{"name":"kube-api-access-%b"}],"mounts":[{"name":"kube-api-access-%b","path":"/run"}]}'
+
+    def test_one_text(self) -> None:
+        """Parts that differ in the drawn name have one text, and each gets its own encoding back."""
+        first, second = (Drawn(self.TEXT % (end, end)) for end in (b"bcdfg", b"22222"))
+        self.assertEqual(first.text, second.text)
+        encoded = b"\x15kube-api-access-bcdfg\x15kube-api-access-bcdfg/run"
+        general = first.general(encoded)
+        assert general is not None
+        self.assertEqual(first.particular(general), encoded)
+        self.assertEqual(second.particular(general), encoded.replace(b"bcdfg", b"22222"))
+
+    def test_other_texts(self) -> None:
+        """A text is its own where the name stands elsewhere too, or the placeholder does, or another name."""
+        for text in (
+            b'{"name":"web"}',
+            self.TEXT % (b"00000", b"00000"),
+            self.TEXT % (b"bcdfg", b"00000"),
+            self.TEXT.replace(b"/run", b"kube-api-access-bcdfg") % (b"bcdfg", b"bcdfg"),
+            b'{"name":"kube-api-access-bcdfg","kube-api-access-bcdfg":1}',
+            b'{"image":"kube-api-access-bcdfg"}',
+            b'{"name":"kube-api-access-bcdfgh"}',
+        ):
+            self.assertEqual(Drawn(text).text, text)
+            self.assertEqual(Drawn(text).general(b"bcdfg"), b"bcdfg")
+        two = Drawn(self.TEXT % (b"bcdfg", b"22222")).text
+        self.assertEqual(two, self.TEXT % (b"00000", b"22222"))
+
+    def test_unlike_encodings(self) -> None:
+        """An encoding in which the name does not stand as often as in the text is not taken for others."""
+        drawn = Drawn(self.TEXT % (b"bcdfg", b"bcdfg"))
+        self.assertIsNone(drawn.general(b"kube-api-access-bcdfg"))
+        self.assertIsNone(drawn.general(b"kube-api-access-bcdfg" * 2 + b"kube-api-access-00000"))

@@ -15,6 +15,7 @@ import msgspec
 from orchtw.errors import StatusError
 from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.envelope import opened
+from orchtw.schema.codec.json_beside import parse_beside
 from orchtw.schema.codec.json_text import parse_json
 from orchtw.schema.codec.mismatch import MalformedBody, Mismatch
 from orchtw.schema.codec.refusals import unrecognized
@@ -61,6 +62,9 @@ def read_body(
     does not fit, and under Strict all findings; for custom kinds Invalid (422).
     """
     # 1. Parse: what the body says that it is decides on the codec.
+    value = parse_beside(body, live) if live is not None and form == "json" else None
+    if value is not None:
+        return fit_value(codec, value, directive, live=live)
     try:
         parsed = parse(body, form)
     except MalformedBody as error:

@@ -59,6 +59,9 @@ class Codec(Protocol):
     def may_take_long(self, size_bytes: int) -> bool:
         """Report whether checks of an object of that size may hold the reactor for longer than its size says."""
 
+    def excused(self, new: dict[str, Any], old: dict[str, Any] | None) -> list[str]:
+        """Return warnings about faults that do not refuse a change, because they were there before."""
+
     def fit(self, value: object, directive: str, text: bytes = b"") -> tuple[dict[str, Any], list[str]]:
         """Return the object of a JSON-shaped value, with its declared defaults, and the findings of a strict reader.
 

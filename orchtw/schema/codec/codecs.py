@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from types import MappingProxyType
 
 from orchtw.schema.catalogue import IN_EVERY_GROUP, Catalogue, ResourceType
@@ -33,6 +34,13 @@ class Codecs:
         self.generated = Generated(checks, consequences)
         self._kinds: dict[tuple[str, str], Codec] = {}
         self._messages: dict[str, MessageCodec] = {}
+
+    def of_release(self) -> Codecs:
+        """Return other codecs of the release's kinds, which share the compiled functions, but not the added kinds."""
+        found = copy(self)
+        found.schemas = self.schemas.of_release()
+        found._kinds = {}
+        return found
 
     def kind(self, api_version: str, kind: str) -> KindCodec:
         """Return the codec of a kind that has a message. Raises KeyError when it is unknown, or a custom kind."""

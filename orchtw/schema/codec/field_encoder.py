@@ -13,12 +13,11 @@ from orchtw.schema.codec.mismatch import SchemaError
 from orchtw.schema.codec.spans import content, field_spans
 from orchtw.schema.codec.unchanged import same_text
 from orchtw.schema.codec.wire import delimited
-from orchtw.schema.known_parts import KnownParts, text_of
+from orchtw.schema.known_parts import Drawn, KnownParts, text_of
 from orchtw.schema.nodes import Field, StructSchema
 from orchtw.schema.part import Parts
 
 _ABSENT: Final = object()
-_NO_SPAN: Final = (0, 0)
 _LEVELS: Final = 2  # an object's fields, and the fields of its metadata, spec and status
 
 
@@ -58,6 +57,10 @@ class FieldEncoder:
             return ()
         return tuple(self._part(field) for field in sorted(self._schema.fields, key=lambda field: field.number))
 
+    @cached_property
+    def _numbers(self) -> frozenset[int]:
+        return frozenset(part.number for part in self._parts)
+
     def _part(self, field: Field) -> _Part:
         alone, node = self._alone.of(self._schema, (field.name,)), field.node
         if not isinstance(node, StructSchema):
@@ -80,30 +83,42 @@ class FieldEncoder:
             spans = field_spans(raw) if self._parts else None
         except (SchemaError, IndexError):
             spans = None
-        if spans is None:
+        if spans is None or not spans.keys() <= self._numbers:
             return self._encode[self._schema](new)  # type: ignore[no-any-return]
         pieces = []
+        kept = position = 0  # what lies between these is taken over as one piece
         for part in self._parts:
-            start, end = spans.get(part.number, _NO_SPAN)
+            start, end = spans.get(part.number, (position, position))
+            position = end
             before, after = old.get(part.key, _ABSENT), new.get(part.key, _ABSENT)
-            compares = part.keeps or part.inner is None  # metadata never equals: its version comes later
-            if (before is after or (compares and same_text(before, after))) and (start < end or after is _ABSENT):
-                pieces.append(raw[start:end])
-            elif part.inner is not None and type(before) is dict and type(after) is dict and start < end:
+            if (before is after or self._same(part, before, after)) and (start < end or after is _ABSENT):
+                continue
+            pieces.append(raw[kept:start])
+            kept = end
+            if part.inner is not None and type(before) is dict and type(after) is dict and start < end:
                 inner = part.inner.changed(after, before, content(raw, start))
                 pieces.append(delimited(part.number, inner))
             else:
                 pieces.append(self._field(part, new))
+        pieces.append(raw[kept:])
         return b"".join(pieces)
+
+    @staticmethod
+    def _same(part: _Part, before: Any, after: Any) -> bool:
+        """Report whether values have one text; metadata never equals, for its version comes later."""
+        return (part.keeps or part.inner is None) and same_text(before, after)
 
     def _field(self, part: _Part, obj: Mapping[str, Any]) -> bytes:
         """Return one field of a canonical dict, tag and all."""
         text = text_of(obj[part.key]) if part.keeps and part.key in obj else None
         if text is None:
             return self._encode[part.alone](obj)  # type: ignore[no-any-return]
-        key = part.alone.name, f"encoded {part.key}", text
-        found = self._known.get(key)
-        if found is None:
-            found = self._encode[part.alone](obj)
-            self._known.put(key, found)
+        drawn = Drawn(text)
+        key = part.alone.name, f"encoded {part.key}", drawn.text
+        known = self._known.get(key)
+        if known is not None:
+            return drawn.particular(known)
+        found: bytes = self._encode[part.alone](obj)
+        if (general := drawn.general(found)) is not None:
+            self._known.put(key, general)
         return found

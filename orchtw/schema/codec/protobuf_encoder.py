@@ -1,7 +1,8 @@
 """Canonical dicts → Protobuf messages, byte for byte as the reference encodes (reference ENC-18).
 
-Fields in ascending number; singular fields without a pointer are written also when zero, pointers when set; map
-entries sorted by key. The input must be canonical, apart from the order of keys.
+Fields in ascending number; singular fields without a pointer are written also when zero, pointers and fields that
+came after release 1.24 when set; map entries sorted by key. The input must be canonical, apart from the order of
+keys.
 """
 
 from __future__ import annotations
@@ -65,18 +66,24 @@ def _write_field(field: Field, w: Writer) -> None:
         with w.block(f"if {key} in d and d[{key}]:"):
             with w.block(f"for i in {'sorted' if isinstance(node, MapSchema) else ''}(d[{key}]):"):
                 _write_entry(field.number, node, key, w)
-    elif isinstance(node, Scalar) and node is not Scalar.BYTES and not field.pointer:
+    elif field.pointer or field.later:
+        _write_present(field, key, w)
+    elif isinstance(node, Scalar) and node is not Scalar.BYTES:
         with w.block(f"if {key} in d:"):
             _write_value(field, f"d[{key}]", w)
         with w.block("else:"):
             nothing = bytes(8) if node is Scalar.DOUBLE else b"\x00"
             w(f"add({tag(field.number, _WIRE_TYPES.get(node, LENGTH)) + nothing!r})")
-    elif in_place(node) and not field.pointer:
+    elif in_place(node):
         absent = "EMPTY" if isinstance(node, StructSchema) else zero(node)
         _write_value(field, f"d[{key}] if {key} in d else {absent}", w)
     else:
-        with w.block(f"if {key} in d and d[{key}] is not None:"):
-            _write_value(field, f"d[{key}]", w)
+        _write_present(field, key, w)
+
+
+def _write_present(field: Field, key: str, w: Writer) -> None:
+    with w.block(f"if {key} in d and d[{key}] is not None:"):
+        _write_value(field, f"d[{key}]", w)
 
 
 def _write_value(field: Field, value: str, w: Writer) -> None:

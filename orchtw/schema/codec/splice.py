@@ -6,12 +6,14 @@ An object is encoded before its revision is known; once the store has assigned i
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from json import JSONDecoder
 from typing import Any, Final
 
 import orjson
 
 from orchtw.schema.codec.json_text import load_json
+from orchtw.schema.codec.known_fields import KNOWN_FIELDS
 from orchtw.schema.codec.wire import read_varint, short_fields, varint
 from orchtw.wire.json_values import loads
 
@@ -112,6 +114,21 @@ def metadata_of(tail: bytes, *, owned: bool = True) -> dict[str, Any]:
     return load_json(b"{" + tail)["metadata"]  # type: ignore[no-any-return]
 
 
+def load_owned(types: Mapping[str, Any], tail: bytes) -> dict[str, Any]:
+    """Return the object of a JSON tail with its type. Its owners' field sets are shared and must not be modified.
+
+    Raises ValueError.
+    """
+    parts = split_owned(tail) if len(tail) <= _LARGE_BYTES else None
+    if parts is not None:
+        obj, end = parts
+        entries = KNOWN_FIELDS.entries(tail[tail.find(_OWNERS) + len(_OWNERS) - 1 : end - 1])
+        if entries is not None:
+            obj["metadata"]["managedFields"] = entries
+            return {**types, **obj}
+    return {**types, **load_json(b"{" + tail)}
+
+
 def split_owned(tail: bytes) -> tuple[dict[str, Any], int] | None:
     """Return the object of a JSON tail without its managedFields, and where its metadata ends in the tail.
 
@@ -124,6 +141,8 @@ def split_owned(tail: bytes) -> tuple[dict[str, Any], int] | None:
         return None
     try:
         obj = loads(b"{%b}}" % tail[:start])
+        if len(obj) > 1:  # it is below another key
+            return None
         obj.update(loads(b"{" + tail[end + 1 :]))
     except orjson.JSONDecodeError:
         return None

@@ -16,6 +16,7 @@ from orchtw.schema.codec.mismatch import Mismatch
 from orchtw.schema.conversion.autoscaling_metrics import flat_spec, flat_status, nested_spec, nested_status
 from orchtw.schema.conversion.convert import Conversions
 from orchtw.schema.values import int32_value, string_value, time_value
+from orchtw.values.quantity import Quantity
 from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
 
@@ -98,8 +99,11 @@ def autoscaler_v2beta2_to_v2(obj: Object, naming: Naming) -> Object:
 
 
 def autoscaler_v2_to_v2beta2(obj: Object, naming: Naming) -> Object:
-    """Write the zeros that v2 leaves out; the fields are the same."""
-    status = obj.get("status", {})
+    """Write the zeros that v2 leaves out; the fields are the same, but for the tolerance of rules."""
+    status, spec = obj.get("status", {}), obj.get("spec") or {}
+    if behavior := spec.get("behavior"):
+        rules = {key: part and _without(part, "tolerance") for key, part in behavior.items()}
+        obj = {**obj, "spec": {**spec, "behavior": rules}}
     return {**obj, "status": _beta_status(status, status.get("currentMetrics"))}
 
 
@@ -225,11 +229,12 @@ def _behavior_to_go(behavior: Object) -> Object:
 def _rules_to_go(rules: Object | None) -> Object | None:
     if rules is None:
         return None
-    policies = rules.get("policies")
+    policies, tolerance = rules.get("policies"), rules.get("tolerance")
     return {
         "StabilizationWindowSeconds": rules.get("stabilizationWindowSeconds"),
         "SelectPolicy": rules.get("selectPolicy"),
         "Policies": policies and [{name: policy[key] for key, name in _POLICY.items()} for policy in policies],
+        **({} if tolerance is None else {"Tolerance": tolerance}),
     }
 
 
@@ -248,6 +253,8 @@ def _rules_from_go(value: Mapping[str, Any] | None) -> Object | None:
         out["selectPolicy"] = string_value(select)
     if policies := value.get("Policies"):
         out["policies"] = [_policy_from_go(policy) for policy in policies]
+    if (tolerance := value.get("Tolerance")) is not None:
+        out["tolerance"] = Quantity.parse(string_value(tolerance)).canonical()
     return out
 
 

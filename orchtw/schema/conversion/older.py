@@ -16,7 +16,7 @@ from orchtw.wire.objects import Object
 
 _RBAC: Final = "rbac.authorization.orch.io"
 _ROLLBACK: Final = "deprecated.deployment.rollback.to"
-_TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 _LEGACY_SIGNER: Final = "orch.io/legacy-unknown"
 
 
@@ -65,7 +65,7 @@ def daemon_set_to_apps_v1(daemon_set: Object, naming: Naming) -> Object:
     spec = dict(daemon_set.get("spec") or {})
     generation = spec.pop("templateGeneration", 0)
     selected = _selected({**daemon_set, "spec": spec})
-    return _annotated(selected, _TEMPLATE_GENERATION, str(generation)) if generation else selected
+    return _annotated(selected, TEMPLATE_GENERATION, str(generation)) if generation else selected
 
 
 def workload_to_apps_v1(workload: Object, naming: Naming) -> Object:

@@ -14,7 +14,7 @@ from orchtw.schema.custom.keywords import EITHER, Extensions, Schema, condition_
 from orchtw.schema.custom.known_members import KnownMembers
 from orchtw.schema.custom.marked import LIST_TYPES, Marked
 from orchtw.schema.custom.parts import FunctionSource, SchemaParts, Unsure
-from orchtw.schema.custom.rules import CONDITIONS, ENUM, GIVEN, KEYWORDS, RULES, TYPES, Rule, types_of
+from orchtw.schema.custom.rules import CONDITIONS, ENUM, GIVEN, KEYWORDS, RULES, TYPES, Rule, type_test, types_of
 from orchtw.schema.custom.validation import Validation
 
 _WIDEST: Final = 256  # members of an object and alternatives that are compiled: some 10 ms
@@ -60,7 +60,7 @@ class _Checks:
             with w.block("if v is None:"):
                 w(f"return {self._takes_null(schema)}")
             if kinds:
-                _refuse(w, f"not ({' or '.join(TYPES[kind].written('v') for kind in kinds)})")
+                _refuse(w, f"not ({' or '.join(type_test(kind).written('v') for kind in kinds)})")
             for kind, rules in RULES.items():
                 if not kinds or kind in kinds or (kind == "number" and "integer" in kinds):
                     with w.block(f"if {TYPES[kind].written('v')}:"):
@@ -116,8 +116,8 @@ class _Checks:
             name = w.part(schema, *steps)
             _refuse(w, f"not {name}(x)" if w.place else f"not known({name!r}, {name}, x)")
             return
-        rules = RULES["number" if kinds[0] == "integer" else kinds[0]]
-        doubt = " or ".join([f"not {TYPES[kinds[0]].written('x')}", *_tests((*rules, ENUM), schema, "x", w)])
+        rules = RULES.get("number" if kinds[0] == "integer" else kinds[0], ())
+        doubt = " or ".join([f"not {type_test(kinds[0]).written('x')}", *_tests((*rules, ENUM), schema, "x", w)])
         _refuse(w, f"x is not None and ({doubt})" if self._takes_null(schema) else doubt)
 
     def _conditions(self, schema: Schema, w: FunctionSource) -> None:

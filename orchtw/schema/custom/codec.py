@@ -17,18 +17,21 @@ from orchtw.schema.codec.message_codec import TOO_DEEP
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError
 from orchtw.schema.codec.refusals import unrecognized
 from orchtw.schema.codec.strict_fields import IGNORE, repeated_keys
+from orchtw.schema.codec.unchanged import in_order
 from orchtw.schema.custom import patterns, wording
 from orchtw.schema.custom.check_code import checks
 from orchtw.schema.custom.keywords import Extensions, extensions
 from orchtw.schema.custom.known_members import KnownMembers
 from orchtw.schema.custom.marked import Marked
+from orchtw.schema.custom.outcome import Outcome
 from orchtw.schema.custom.parts import SchemaParts, Unsure
-from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.schema.custom.shape import Metadata, Overfilled, Shaper
 from orchtw.schema.custom.shape_code import Misfit, shapes
+from orchtw.schema.custom.structural import CustomSchema
+from orchtw.schema.custom.terms import DEFAULT, ValidationTerms
 from orchtw.schema.custom.validation import INLINE_STEPS, TooCostly, Validation, most_conditions
 from orchtw.schema.nodes import StructSchema
-from orchtw.values.causes import forbidden
+from orchtw.values.causes import Literal, forbidden, invalid
 
 if TYPE_CHECKING:
     from orchtw.schema.cel.rules import CelRules
@@ -36,6 +39,20 @@ if TYPE_CHECKING:
 LARGE_SCHEMA_BYTES: Final = 128 * 1024  # parsed in a few milliseconds
 _MOST_COMPILED_BYTES = 8 * 1024  # of a schema of nothing but rules without patterns: in 30 ms
 _WRONG_TYPE = "FieldValueTypeInvalid"
+_BLOCKING: Final = frozenset(
+    {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", _WRONG_TYPE}
+)
+"""Errors of the schema beside which rules are not looked at."""
+
+_WHY_UNCHECKED: Final = (
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
+    "validation"
+)
+_UNCHECKED: Final = {
+    True: wording.invalid(wording.NOWHERE, None, _WHY_UNCHECKED),
+    False: invalid(wording.NOWHERE, Literal("null"), _WHY_UNCHECKED),
+}
+"""Cause for rules that were not looked at, by whether its value is quoted."""
 
 
 class CustomCodec:
@@ -52,8 +69,12 @@ class CustomCodec:
     """Looks that go the direct way before functions are written, which take 10 ms and half a MiB a kind."""
 
     _looks = 0
+    _last: tuple[dict[str, Any], dict[str, Any] | None, list[str]] | None = None
 
-    def __init__(self, resource: ResourceType, schema: StructSchema, codecs: Codecs) -> None:
+    def __init__(
+        self, resource: ResourceType, schema: StructSchema, codecs: Codecs, terms: ValidationTerms = DEFAULT
+    ) -> None:
+        self._terms = terms
         assert isinstance(schema, CustomSchema)
         self.api_version = resource.api_version
         self.kind = resource.kind
@@ -82,7 +103,7 @@ class CustomCodec:
 
     @cached_property
     def _marked(self) -> Marked:
-        return Marked(self._keys, self.schema.naming)
+        return Marked(self._keys, self.schema.naming, self._terms.forms)
 
     @cached_property
     def _has_defaults(self) -> bool:
@@ -117,8 +138,20 @@ class CustomCodec:
     def fit_changes(
         self, value: dict[str, Any], live: dict[str, Any], directive: str, text: bytes = b""
     ) -> tuple[dict[str, Any], list[str]]:
-        """Return the result of `fit`: defaults and pruning may reach any part."""
-        return self.fit(value, directive, text)
+        """Return the result of `fit`: defaults and pruning may reach any part but those of metadata."""
+        meta, live_meta = value.get("metadata"), live.get("metadata")
+        if text or type(meta) is not dict or type(live_meta) is not dict:
+            return self.fit(value, directive, text)
+        keys = self.schema.metadata.keys
+        kept = {
+            key: part
+            for key, part in meta.items()
+            if key in keys and part is live_meta.get(key) and (type(part) is dict or type(part) is list)
+        }
+        left = {key: part for key, part in meta.items() if key not in kept}
+        obj, findings = self.fit({**value, "metadata": left}, directive)
+        obj["metadata"] = in_order({**obj["metadata"], **kept}, keys)
+        return obj, findings
 
     def strict_findings(self, value: dict[str, Any], text: bytes = b"") -> list[str]:
         """Return pruned fields as unknown ones, and repeated keys."""
@@ -162,10 +195,35 @@ class CustomCodec:
     def check(self, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
         """Return every cause why `new` may not replace `old` (None: it is created), of very many the first.
 
-        Rules in expressions come last, for objects that fit the rest of the schema.
+        Rules in expressions come last, for objects that fit the rest of the schema or break it in ways that rules
+        can stand.
         """
+        outcome = self.outcome(new, old)
+        # Warnings are asked for next: rules are too dear to run again.
+        self._last = (new, old, outcome.excused) if self._excuses(old) else None
+        return outcome.causes
+
+    def excused(self, new: dict[str, Any], old: dict[str, Any] | None) -> list[str]:
+        """Return the texts of broken rules that values break which have not changed, as warnings."""
+        if not self._excuses(old):
+            return []
+        last, self._last = self._last, None
+        if last is not None and last[0] is new and last[1] is old:
+            return last[2]
+        return self.outcome(new, old).excused
+
+    def _excuses(self, old: dict[str, Any] | None) -> bool:
+        return self._terms.ratchets and old is not None and self._has_rules
+
+    def outcome(self, new: dict[str, Any], old: dict[str, Any] | None) -> Outcome:
+        """Return the causes against `new`, and the texts of those that unchanged values excuse."""
         found = [] if self._is_certain(new) else self._direct_causes(new, self.schema.structure(), "", old)
-        return found if found or self._rules is None else self._rules(new, old)
+        if self._rules is None or (found and not self._terms.tells_unchecked):
+            return Outcome(found, [])
+        if any(each.reason in _BLOCKING for each in found):
+            return Outcome([*found, _UNCHECKED[self._terms.quotes_null]], [])
+        outcome = self._rules.outcome(new, old, self._terms)
+        return Outcome(found + outcome.causes, outcome.excused)
 
     def check_part(self, key: str, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
         """Return the causes of the part under one of the top keys, with paths below it."""
@@ -228,7 +286,8 @@ class CustomCodec:
 
     def _direct_causes(self, value: Any, schema: Any, path: str, old: Any = None) -> list[Cause]:
         try:
-            found = Validation(self._keys).causes(value, schema, path)
+            before = old if self._terms.ratchets else None
+            found = Validation(self._keys, forms=self._terms.forms).causes(value, schema, path, before)
             return found + self._marked.causes(value, schema, path, old)
         except TooCostly:
             return [forbidden(path or wording.NOWHERE, "it takes too much work to be validated")]

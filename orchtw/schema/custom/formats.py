@@ -9,6 +9,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final
 from unicodedata import category
 
+from orchtw.values import names
 from orchtw.values.times import parse_duration
 
 _HOSTNAME_BYTES: Final = 255
@@ -217,9 +218,22 @@ _FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "date": _date,
     "duration": _duration,
     "datetime": _date_time,
+    "k8sshortname": lambda text: not names.dns_label(text),
+    "k8slongname": lambda text: not names.dns_subdomain(text),
 }
+_LATER: Final = {"k8sshortname": (1, 34), "k8slongname": (1, 34)}
+"""Formats that came after release 1.24, with the release as (major, minor)."""
+
+NEWEST: Final = max(_LATER.values())
+"""Release from which on all formats are known."""
 
 
 def find(name: object) -> Callable[[str], bool] | None:
     """Return the test of a format, whose name may have hyphens; None: there is no such format."""
     return _FORMATS.get(name.replace("-", "")) if isinstance(name, str) else None
+
+
+def is_known(name: str, release: tuple[int, int]) -> bool:
+    """Report whether a release validates a format."""
+    plain = name.replace("-", "")
+    return plain in _FORMATS and _LATER.get(plain, release) <= release

@@ -36,10 +36,14 @@ class KnownMembers:
     def shaped(
         self, name: str, shape: Callable[[Any, bool, list[str]], Any], member: Any, fill: bool, lost: list[str]
     ) -> Any:
-        """Return the result of `shape`; that of a member that loses nothing is known. Raises what `shape` raises."""
+        """Return the result of `shape`; that of a member that loses nothing is known. Raises what `shape` raises.
+
+        A member that is known to be canonical comes back itself, so that an unchanged one of an update stays the live
+        object's own: later comparisons end at once.
+        """
         key = self._key(f"filled {name}" if fill else f"shaped {name}", member)
         if key is not None and (canonical := self._known.get(key)) is not None:
-            return orjson.loads(canonical)
+            return member if canonical == key[2] else orjson.loads(canonical)
         before = len(lost)
         found = shape(member, fill, lost)
         if key is not None and len(lost) == before and (canonical := text_of(found)) is not None:

@@ -17,6 +17,7 @@ from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.custom import wording
 from orchtw.schema.custom.keywords import Extensions, Schema
 from orchtw.schema.custom.rules import Expression, identity
+from orchtw.schema.custom.terms import OLDEST_FORMS, Forms
 from orchtw.schema.validation import metadata
 from orchtw.schema.validation.problems import at
 from orchtw.values import causes, names
@@ -30,9 +31,10 @@ Part = tuple[Any, Schema, str]
 class Marked:
     """Holds values against the extensions of schemas."""
 
-    def __init__(self, keys: Extensions, naming: Naming) -> None:
+    def __init__(self, keys: Extensions, naming: Naming, forms: Forms = OLDEST_FORMS) -> None:
         self._keys = keys
         self._naming = naming
+        self._forms = forms
 
     def causes(self, value: Any, schema: Schema, path: str = "", old: Any = None) -> list[Cause]:
         """Return violations of the extensions by the value at `path`; of very many the first.
@@ -53,7 +55,7 @@ class Marked:
             if key not in value:
                 yield causes.required(f"{path}.{key}")
             elif type(name) is not str:
-                yield wording.invalid(f"{path}.{key}", name, "must be a string")
+                yield wording.invalid(f"{path}.{key}", name, "must be a string", self._forms)
             elif not name:
                 yield wording.invalid(f"{path}.{key}", name, "must not be empty")
             elif why := form(name):
@@ -78,7 +80,7 @@ class Marked:
     def _lists(self, parts: list[Part]) -> Iterator[Cause]:
         for value, schema, path in parts:
             if type(value) is list and (kind := LIST_TYPES.get(schema.get(self._keys.list_type, ""))) is not None:
-                yield from kind.causes(value, schema.get(self._keys.list_keys) or (), path)
+                yield from kind.causes(value, schema.get(self._keys.list_keys) or (), path, self._forms)
 
 
 def _parts(value: Any, schema: Schema, path: str, found: list[Part]) -> list[Part]:
@@ -101,19 +103,19 @@ def _parts(value: Any, schema: Schema, path: str, found: list[Part]) -> list[Par
     return found
 
 
-def _set_causes(value: list[Any], _: Sequence[str], path: str) -> Iterator[Cause]:
+def _set_causes(value: list[Any], _: Sequence[str], path: str, forms: Forms) -> Iterator[Cause]:
     for index in _repeated(value):
-        yield wording.duplicate(f"{path}[{index}]", value[index])
+        yield wording.duplicate(f"{path}[{index}]", value[index], forms)
 
 
-def _map_causes(value: list[Any], keys: Sequence[str], path: str) -> Iterator[Cause]:
+def _map_causes(value: list[Any], keys: Sequence[str], path: str, forms: Forms) -> Iterator[Cause]:
     for index, each in enumerate(value):
         if each is not None and type(each) is not dict:
-            yield wording.invalid(f"{path}[{index}]", each, "must be an object for an array of list-type map")
+            yield wording.invalid(f"{path}[{index}]", each, "must be an object for an array of list-type map", forms)
             return
     found = [{key: each[key] for key in keys if key in each} if each else {} for each in value]
     for index in _repeated(found):
-        yield wording.duplicate(f"{path}[{index}]", found[index])
+        yield wording.duplicate(f"{path}[{index}]", found[index], forms)
 
 
 def _repeated(values: list[Any]) -> Iterator[int]:
@@ -130,7 +132,7 @@ class ListType(msgspec.Struct, frozen=True):
     """Type of lists without duplicates: the test that is true of others, with the keys, and their causes."""
 
     test: Expression
-    causes: Callable[[list[Any], Sequence[str], str], Iterator[Cause]]
+    causes: Callable[[list[Any], Sequence[str], str, Forms], Iterator[Cause]]
 
 
 LIST_TYPES: Final[Mapping[str, ListType]] = {

@@ -15,6 +15,7 @@ import msgspec
 from orchtw.errors import Cause
 from orchtw.schema.custom import formats, patterns, wording
 from orchtw.schema.custom.keywords import Extensions, Schema
+from orchtw.schema.custom.terms import Forms
 from orchtw.values import causes
 from orchtw.values.causes import go_quote
 
@@ -98,8 +99,8 @@ class Expression:
 Limits = Callable[[Schema], Sequence[Any]]
 """Limits that a schema sets by a keyword; without any it asks for nothing."""
 
-Wording = Callable[[str, Any, Schema, Any], Cause]
-"""Cause of a breach, from the path in the object, the value, the schema and the limit."""
+Wording = Callable[[str, Any, Schema, Any, Forms], Cause]
+"""Cause of a breach, from the path in the object, the value, the schema, the limit and the forms of causes."""
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -130,6 +131,13 @@ TYPES: Final = {
     "number": Expression("(type({v}) is int or type({v}) is float)"),
 }
 """Tests of whether a value is of a type."""
+
+_NEVER: Final = Expression("False")
+
+
+def type_test(kind: str) -> Expression:
+    """Return the test of whether a value is of a type; of an unknown one, as definitions may have, no value is."""
+    return TYPES.get(kind, _NEVER)
 
 
 def types_of(schema: Schema, keys: Extensions) -> tuple[str, ...]:
@@ -174,7 +182,7 @@ def _rule(
 
 
 def _should(why: str) -> Wording:
-    return lambda path, value, _, limit: _in_body(path, value, why.format(wording.number(limit)))
+    return lambda path, value, _schema, limit, _forms: _in_body(path, value, why.format(wording.number(limit)))
 
 
 def _in_body(path: str, value: Any, why: str) -> Cause:
@@ -182,12 +190,12 @@ def _in_body(path: str, value: Any, why: str) -> Cause:
     return wording.invalid(field(path), shown, f"{path} in body {why}")
 
 
-def _unmatched(path: str, value: Any, _: Schema, pattern: str) -> Cause:
+def _unmatched(path: str, value: Any, _schema: Schema, pattern: str, _forms: Forms) -> Cause:
     wrong = patterns.fault(pattern)
     return _in_body(path, value, f"should match '{pattern}{', but pattern is invalid: ' if wrong else ''}{wrong}'")
 
 
-def _misformed(path: str, value: Any, schema: Schema, _: Any) -> Cause:
+def _misformed(path: str, value: Any, schema: Schema, _limit: Any, _forms: Forms) -> Cause:
     why = f"{path} in body must be of type {schema['format']}: {go_quote(value)}"
     return wording.wrong_type(field(path), value, why)
 
@@ -205,12 +213,12 @@ def _words(schema: Schema) -> Sequence[Any]:
     return (frozenset(allowed),)
 
 
-def _too_many(path: str, value: Any, _: Schema, limit: int) -> Cause:
+def _too_many(path: str, value: Any, _schema: Schema, limit: int, _forms: Forms) -> Cause:
     return causes.too_many(field(path), len(value), limit)
 
 
-def _not_among(path: str, value: Any, schema: Schema, _: Any) -> Cause:
-    return wording.not_supported(field(path), value, schema["enum"])
+def _not_among(path: str, value: Any, schema: Schema, _limit: Any, forms: Forms) -> Cause:
+    return wording.not_supported(field(path), value, schema["enum"], forms)
 
 
 ENUM: Final = _rule(
@@ -227,7 +235,7 @@ SIZES: Final = (
 REQUIRED: Final = _rule(
     "required",
     "{limit} not in {v}",
-    lambda path, _value, _schema, name: causes.required(field(f"{path}.{name}")),
+    lambda path, _value, _schema, name, _forms: causes.required(field(f"{path}.{name}")),
     limits=lambda schema: schema.get("required") or (),
 )
 RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
@@ -235,7 +243,7 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
         _rule(
             "maxLength",
             "len({v}) > {limit}",
-            lambda path, _value, _schema, limit: wording.too_long(field(path), limit),
+            lambda path, _value, _schema, limit, forms: wording.too_long(field(path), limit, forms),
         ),
         _rule("minLength", "len({v}) < {limit}", "should be at least {} chars long", spares=True),
         _rule("pattern", "not matches({limit}, {v})", _unmatched, zero=False, spares=True),

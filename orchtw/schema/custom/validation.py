@@ -7,7 +7,7 @@ schema.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
@@ -22,12 +22,14 @@ from orchtw.schema.custom.rules import (
     RULES,
     SIZES,
     SMALLEST,
-    TYPES,
     Rule,
     field,
+    type_test,
     types_of,
 )
+from orchtw.schema.custom.terms import OLDEST_FORMS, Forms
 from orchtw.values.causes import go_quote
+from orchtw.wire.json_values import alike
 
 MAX_STEPS: Final = 1_000_000
 """Most steps of one value: far more than any request needs, unless its schema was made for that."""
@@ -63,14 +65,18 @@ class _Outcome:
 class Validation:
     """Holds values against schemas, in a number of steps altogether."""
 
-    def __init__(self, keys: Extensions, max_steps: int = MAX_STEPS) -> None:
+    def __init__(self, keys: Extensions, max_steps: int = MAX_STEPS, forms: Forms = OLDEST_FORMS) -> None:
         self._keys = keys
+        self._forms = forms
         self._steps_left = max_steps
         self._patterns: set[str] = set()
 
-    def causes(self, value: Any, schema: Schema, path: str = "") -> list[Cause]:
-        """Return the faults of the value at `path`; of very many the first. Raises TooCostly."""
-        return list(dict.fromkeys(self._value(value, schema, path).causes))
+    def causes(self, value: Any, schema: Schema, path: str = "", old: Any = None) -> list[Cause]:
+        """Return the faults of the value at `path`; of very many the first. Raises TooCostly.
+
+        `old`: its earlier form; faults of parts that have not changed since do not count.
+        """
+        return list(dict.fromkeys(self._value(value, schema, path, old).causes))
 
     def _count(self, steps: int = 1) -> None:
         self._steps_left -= steps
@@ -83,31 +89,33 @@ class Validation:
             self._patterns.add(pattern)
             self._count(_PATTERN_STEPS)
 
-    def _value(self, value: Any, schema: Schema, path: str) -> _Outcome:
+    def _value(self, value: Any, schema: Schema, path: str, old: Any) -> _Outcome:
         self._count()
         out = _Outcome()
+        if old is not None and alike(value, old):
+            return out
         self._type(value, schema, path, out)
         if value is None:
-            _break((ENUM,), value, schema, path, out)
+            self._break((ENUM,), value, schema, path, out)
             return out
         if not _CONDITIONS.isdisjoint(schema):
-            self._conditions(value, schema, path, out)
+            self._conditions(value, schema, path, out, old)
         out.fitting += 4  # each rule that can hold of the value counts, whether it does or not
         if type(value) is str:
             self._count_pattern(schema.get("pattern"))
-            _break(RULES["string"], value, schema, path, out)
+            self._break(RULES["string"], value, schema, path, out)
             out.fitting += 1 + ("format" in schema and formats.find(schema["format"]) is not None)
         elif type(value) in (int, float):
-            _break(RULES["number"], value, schema, path, out)
+            self._break(RULES["number"], value, schema, path, out)
             out.fitting += 2
         elif type(value) is list:
-            self._list(value, schema, path, out)
+            self._list(value, schema, path, out, old)
             out.fitting += 2
         if allowed := schema.get("enum"):
             self._count(len(allowed))
-            _break((ENUM,), value, schema, path, out)
+            self._break((ENUM,), value, schema, path, out)
         if type(value) is dict:
-            self._object(value, schema, path, out)
+            self._object(value, schema, path, out, old)
             out.fitting += 1
         return out
 
@@ -119,7 +127,7 @@ class Validation:
             out.fitting += 1
             return
         for kind in wanted:
-            if TYPES[kind].holds(value, None):
+            if type_test(kind).holds(value, None):
                 out.fitting += 2
                 return
         out.fitting += value is not None
@@ -129,37 +137,48 @@ class Validation:
         why = f"{path} in body must be of type {named}: {go_quote(found)}"
         out.causes.append(wording.wrong_type(field(path), found, why))
 
-    def _list(self, value: list[Any], schema: Schema, path: str, out: _Outcome) -> None:
+    def _list(self, value: list[Any], schema: Schema, path: str, out: _Outcome, old: Any) -> None:
         items = schema.get("items")
         if isinstance(items, dict):
+            before = self._elements(old, schema)
+            keys = schema.get(self._keys.list_keys) or ()
             for index, element in enumerate(value):
-                out.add(self._value(element, items, f"{path}[{index}]"))
+                match = before.get(_key_of(element, keys)) if before else None
+                out.add(self._value(element, items, f"{path}[{index}]", match))
                 if len(out.causes) > MAX_CAUSES:
                     return
-        _break(RULES["array"], value, schema, path, out)
+        self._break(RULES["array"], value, schema, path, out)
 
-    def _object(self, value: dict[str, Any], schema: Schema, path: str, out: _Outcome) -> None:
-        if _break(SIZES, value, schema, path, out):
+    def _elements(self, old: Any, schema: Schema) -> dict[str, Any]:
+        """Return the old elements of a list by their keys; empty for a list without map keys."""
+        if type(old) is not list or schema.get(self._keys.list_type) != "map":
+            return {}
+        keys = schema.get(self._keys.list_keys) or ()
+        return {_key_of(each, keys): each for each in old}
+
+    def _object(self, value: dict[str, Any], schema: Schema, path: str, out: _Outcome, old: Any) -> None:
+        if self._break(SIZES, value, schema, path, out):
             return
         members, more = schema.get("properties") or {}, schema.get("additionalProperties")
+        before = old if type(old) is dict else {}
         for name, each in value.items():
             place = f"{path}.{shortened(name, MAX_NAME_CHARACTERS)}" if path else name
             if (member := members.get(name)) is not None:
-                out.add(self._value(each, member, place))
+                out.add(self._value(each, member, place, before.get(name)))
             elif isinstance(more, dict):
-                out.add(self._value(each, more, place))
+                out.add(self._value(each, more, place, before.get(name)))
             elif more is False:
                 out.causes.append(wording.invalid(field(path), name, f"{place} in body is a forbidden property"))
             if len(out.causes) > MAX_CAUSES:
                 return
         self._count(len(schema.get("required") or ()))
-        _break((REQUIRED,), value, schema, path, out)
+        self._break((REQUIRED,), value, schema, path, out)
 
-    def _conditions(self, value: Any, schema: Schema, path: str, out: _Outcome) -> None:
+    def _conditions(self, value: Any, schema: Schema, path: str, out: _Outcome, old: Any) -> None:
         for key, condition in CONDITIONS.items():
             schemas, outcomes = condition_schemas(schema, key), list[_Outcome]()
             for each in schemas:
-                outcomes.append(self._value(value, each, path))
+                outcomes.append(self._value(value, each, path, old))
                 if key == "anyOf" and not outcomes[-1].causes:
                     break
             if not outcomes:
@@ -173,6 +192,17 @@ class Validation:
                 out.causes.append(wording.invalid(wording.NOWHERE, "", what))
             if key in ("anyOf", "oneOf") and len(valid) <= 1:  # of several alternatives the best one is told
                 out.add(max(valid or outcomes, key=lambda outcome: outcome.fitting))
+
+    def _break(self, rules: Iterable[Rule], value: Any, schema: Schema, path: str, out: _Outcome) -> bool:
+        """Add the causes of the rules that a value breaks; return whether there are any."""
+        found = False
+        for rule in rules:
+            if rule.keyword in schema and not (found and rule.spares):
+                for limit in rule.limits(schema):
+                    if rule.broken.holds(value, limit):
+                        out.causes.append(rule.cause(path, value, schema, limit, self._forms))
+                        found = True
+        return found
 
 
 def most_conditions(schema: Schema) -> int:
@@ -208,13 +238,6 @@ def type_name(value: Any) -> str:
     return names.get(type(value), "null")
 
 
-def _break(rules: Iterable[Rule], value: Any, schema: Schema, path: str, out: _Outcome) -> bool:
-    """Add the causes of the rules that a value breaks; return whether there are any."""
-    found = False
-    for rule in rules:
-        if rule.keyword in schema and not (found and rule.spares):
-            for limit in rule.limits(schema):
-                if rule.broken.holds(value, limit):
-                    out.causes.append(rule.cause(path, value, schema, limit))
-                    found = True
-    return found
+def _key_of(element: Any, keys: Sequence[str]) -> str:
+    """Return the key of a list's element as text."""
+    return repr([element.get(key) for key in keys] if type(element) is dict else element)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from orchtw.naming.names import Naming
@@ -48,6 +49,15 @@ def tag(group: str, version: str, naming: Naming) -> str:
     name = group_title(group, naming)
     name = name[:1].lower() + name[1:]
     return f"{name}_{version}" if version else name
+
+
+def selectable_fields(fields: Sequence[str], prefix: str) -> dict[str, list[dict[str, str]]]:
+    """Return the extension that lists the fields of selectors, beside those of metadata; empty without any.
+
+    `prefix` is that of extensions, in the served vocabulary.
+    """
+    found = [{"fieldPath": field} for field in fields if not field.startswith("metadata.")]
+    return {f"{prefix}selectable-fields": found} if found else {}
 
 
 def group_version_kind(group: str, version: str, kind: str) -> dict[str, str]:

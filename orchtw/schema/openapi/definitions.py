@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from orchtw.schema.catalogue import ResourceType, joined
-from orchtw.schema.custom.schemas import CustomSchema
+from orchtw.schema.custom.structural import CustomSchema
 from orchtw.schema.nodes import (
     MISSING,
     Alternative,
@@ -23,7 +23,14 @@ from orchtw.schema.nodes import (
     StructSchema,
 )
 from orchtw.schema.openapi import words
-from orchtw.schema.openapi.definition_names import definition_name, group_version_kind, is_message, short_name, title
+from orchtw.schema.openapi.definition_names import (
+    definition_name,
+    group_version_kind,
+    is_message,
+    selectable_fields,
+    short_name,
+    title,
+)
 from orchtw.schema.openapi.descriptions import Descriptions
 from orchtw.schema.openapi.features import Features
 from orchtw.schema.openapi.structural import StructuralRenderer
@@ -203,6 +210,9 @@ class Definitions:
         """Return the definition of a structural schema, with the standard text for fields that every object has."""
         shown = StructuralRenderer(self._naming.extension_prefix, self._of_every_object, whole=self._dialect.siblings)
         structure, kinds = node.structure(), self._struct_extensions_of_kind(node.name)
+        resource = self._added.get(node.name)
+        if resource is not None:
+            kinds |= selectable_fields(resource.field_selectors, self._naming.extension_prefix)
         if shown.is_free(structure):
             return {"type": "object"} | kinds
         return {"description": self._said_of(node)} | shown.root(structure) | kinds

@@ -14,6 +14,7 @@ import orjson
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import ResourceType, joined
 from orchtw.schema.openapi import discovery
+from orchtw.schema.openapi.definition_names import selectable_fields
 from orchtw.schema.openapi.definitions import Definitions
 from orchtw.schema.openapi.features import Features
 from orchtw.schema.openapi.operations import TEXT, Operation, Operations
@@ -158,4 +159,5 @@ def extensions(operation: Operation, naming: Naming) -> Document:
     if operation.kind is None:
         return {}
     prefix = naming.extension_prefix
-    return {f"{prefix}action": operation.action, f"{prefix}group-version-kind": operation.kind}
+    found: Document = {f"{prefix}action": operation.action, f"{prefix}group-version-kind": operation.kind}
+    return found | selectable_fields(operation.fields, prefix)

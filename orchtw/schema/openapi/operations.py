@@ -56,7 +56,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One method on one path.
 
     `body` and the values of `responses` are full message names; a response may be TEXT. `required`: the body may not
-    be absent. `action` and `kind` are the extensions' values; discovery has neither.
+    be absent. `action`, `kind` and `fields` are the extensions' values; discovery has none of them.
     """
 
     path: str
@@ -72,6 +72,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     responses: Mapping[int, str]
     action: str = ""
     kind: Mapping[str, str] | None = None
+    fields: tuple[str, ...] = ()
 
 
 class Operations:
@@ -95,7 +96,16 @@ class _Resource:
         self, resource: ResourceType, schemas: Schemas, texts: Descriptions, features: Features
     ) -> None:
         naming = schemas.naming
-        self._left_out = () if features.field_validation else (parameters.VALIDATION,)
+        self._left_out = [
+            parameter
+            for parameter, known in (
+                (parameters.VALIDATION, features.field_validation),
+                (parameters.INITIAL_EVENTS, features.initial_events),
+                (parameters.SHARDS, features.shards),
+                (parameters.IGNORE_READ_ERRORS, features.unsafe_deletes),
+            )
+            if not known
+        ]
         self._resource = resource
         self._schemas = schemas
         self._texts = texts
@@ -112,6 +122,7 @@ class _Resource:
         self._scope = "Namespaced" if resource.namespaced else ""
         self._root = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
         self._kind = group_version_kind(resource.group, resource.version, resource.kind)
+        self._fields = () if resource.protobuf else resource.field_selectors
         self._namespace = (parameters.NAMESPACE,) if resource.namespaced else ()
         self._named = (parameters.named(resource.kind), *self._namespace)
 
@@ -124,6 +135,9 @@ class _Resource:
             yield from self._connecting(sub) if _connects(sub) else self._on_subresource(sub)
         if "watch" in resource.verbs:
             yield from self._watches()
+
+    def _known(self, given: Iterable[Parameter]) -> Iterator[Parameter]:
+        return (each for each in given if each not in self._left_out)
 
     def _path(self, *, watch: bool = False, everywhere: bool = False, below: str = "") -> str:
         namespace = "/namespaces/{namespace}" if self._resource.namespaced and not everywhere else ""
@@ -144,13 +158,14 @@ class _Resource:
                 id=f"delete{self._group}Collection{self._scope}{resource.kind}",
                 tag=self._tag,
                 description=f"Delete all selected objects of kind {resource.kind}.",
-                parameters=(*self._namespace, parameters.PRETTY, *parameters.DELETE_COLLECTION),
+                parameters=(*self._namespace, parameters.PRETTY, *self._known(parameters.DELETE_COLLECTION)),
                 body=DELETE_OPTIONS,
                 required=False,
                 produces=self._objects,
                 responses={200: STATUS},
                 action="deletecollection",
                 kind=self._kind,
+                fields=self._fields,
             )
 
     def _list(self, path: str, name: str, where: tuple[Parameter, ...]) -> Operation:
@@ -164,11 +179,12 @@ class _Resource:
             id=f"list{self._group}{name}",
             tag=self._tag,
             description=f"List or watch objects of kind {resource.kind}.",
-            parameters=(*where, parameters.PRETTY, *parameters.LIST),
+            parameters=(*where, parameters.PRETTY, *self._known(parameters.LIST)),
             produces=self._objects + self._streams,
             responses={200: message},
             action="list",
             kind=self._kind,
+            fields=self._fields,
         )
 
     def _on_object(self) -> Iterator[Operation]:
@@ -200,14 +216,13 @@ class _Resource:
         what = f"the {sub} of one" if sub else "one"
         bodies = {"create": sent, "update": sent, "patch": PATCH, "delete": DELETE_OPTIONS, "get": ""}
         method = _METHODS[verb]
-        given = [each for each in _PARAMETERS[verb] if each not in self._left_out]
         return Operation(
             path=path,
             method=method,
             id=f"{_TITLES[verb]}{self._group}{self._scope}{self._resource.kind}{title(sub)}",
             tag=self._tag,
             description=f"{title(_WHAT[verb])} {what} {self._resource.kind}.",
-            parameters=(*where, parameters.PRETTY, *given, *more),
+            parameters=(*where, parameters.PRETTY, *self._known(_PARAMETERS[verb]), *more),
             body=bodies[verb],
             required=verb != "delete",
             consumes=self._patches if verb == "patch" else ANY,
@@ -279,11 +294,12 @@ class _Resource:
             id=f"watch{self._group}{name}",
             tag=self._tag,
             description=f"Watch {self._resource.kind} objects. Deprecated: list them with watch=true.",
-            parameters=(*where, parameters.PRETTY, *parameters.LIST),
+            parameters=(*where, parameters.PRETTY, *self._known(parameters.LIST)),
             produces=self._objects + self._streams,
             responses={200: WATCH_EVENT},
             action=action,
             kind=self._kind,
+            fields=self._fields,
         )
 
     def _message(self, sub: Subresource) -> str:

@@ -35,6 +35,18 @@ NAMESPACE = Parameter(name="namespace", place="path", description="The namespace
 PATH = Parameter(name="path", place="path", description="The path of the proxied request.")
 PRETTY = _query("pretty", "string", "If true, JSON responses are indented.")
 
+INITIAL_EVENTS = _query(
+    "sendInitialEvents",
+    "boolean",
+    "For watches only. If true, the watch begins with the current objects, followed by a bookmark; needs "
+    "resourceVersionMatch=NotOlderThan.",
+)
+SHARDS = _query(
+    "shardSelector",
+    "string",
+    "Selects objects by the hash of their uid or namespace, such as "
+    "shardRange(object.metadata.uid, '0x0', '0x8000000000000000'); several ranges are joined by ||.",
+)
 _LIMITS = (
     _query("continue", "string", "The continue token from metadata.continue of the previous part of a list."),
     _query("fieldSelector", "string", "Selects objects by field values, such as metadata.name=a."),
@@ -42,6 +54,8 @@ _LIMITS = (
     _query("limit", "integer", "Maximum number of objects in a response; 0 means no limit."),
     _query("resourceVersion", "string", "The version to list at or to watch from. Default: the latest state."),
     _query("resourceVersionMatch", "string", "The meaning of resourceVersion for lists: Exact or NotOlderThan."),
+    INITIAL_EVENTS,
+    SHARDS,
     _query("timeoutSeconds", "integer", "Timeout in seconds after which the request ends."),
 )
 LIST = (
@@ -64,9 +78,15 @@ VALIDATION = _query(
 )
 WRITE = (_DRY_RUN, _MANAGER, VALIDATION)
 PATCH = (*WRITE, _query("force", "boolean", "For apply only. If true, takes over fields owned by other managers."))
+IGNORE_READ_ERRORS = _query(
+    "ignoreStoreReadErrorWithClusterBreakingPotential",
+    "boolean",
+    "If true, an object that cannot be read is deleted without its finalizers; one that can be read is not.",
+)
 DELETE = (
     _DRY_RUN,
     _query("gracePeriodSeconds", "integer", "Grace period in seconds; 0 deletes immediately."),
+    IGNORE_READ_ERRORS,
     _query("orphanDependents", "boolean", "Deprecated, use propagationPolicy. If true, dependents are kept."),
     _query("propagationPolicy", "string", "The handling of dependents: Orphan, Background or Foreground."),
 )

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.custom.schemas import CustomSchema
+from orchtw.schema.custom.structural import CustomSchema
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.openapi.definitions import Definitions
 from orchtw.schema.openapi.documents import Pieces

@@ -220,3 +220,61 @@ def api_service(obj: Object, view: TableView) -> list[Any]:
     if found is not None and available != "True":
         available = f"{available} ({found.get('reason', '')})"
     return [_name(obj), shown, available, view.age(obj)]
+
+
+def service_cidr(obj: Object, view: TableView) -> list[Any]:
+    """Return the cells Name, CIDRs, Age."""
+    return [_name(obj), ",".join(_spec(obj).get("cidrs") or ()), view.age(obj)]
+
+
+def ip_address(obj: Object, view: TableView) -> list[Any]:
+    """Return the cells Name, ParentRef, Age."""
+    parent = _spec(obj).get("parentRef") or {}
+    shown = "/".join(part for key in ("group", "resource", "namespace", "name") if (part := parent.get(key)))
+    return [_name(obj), shown.lower(), view.age(obj)]
+
+
+def attributes_class(obj: Object, view: TableView) -> list[Any]:
+    """Return the cells Name, DriverName, Age."""
+    return [_name(obj), obj.get("driverName", ""), view.age(obj)]
+
+
+def name_and_age(obj: Object, view: TableView) -> list[Any]:
+    """Return the cells Name, Age."""
+    return [_name(obj), view.age(obj)]
+
+
+def device_claim(obj: Object, view: TableView) -> list[Any]:
+    """Return the cells Name, State, Age."""
+    status = obj.get("status") or {}
+    states = ["deleted"] if obj["metadata"].get("deletionTimestamp") else []
+    states += ["allocated"] if status.get("allocation") is not None else []
+    states += ["reserved"] if status.get("reservedFor") else []
+    return [_name(obj), ",".join(states) or "pending", view.age(obj)]
+
+
+def device_slice(obj: Object, view: TableView) -> list[Any]:
+    """Return the cells Name, Node, Driver, Pool, Age."""
+    spec = _spec(obj)
+    node = spec.get("nodeName") or UNSET
+    return [_name(obj), node, spec.get("driver", ""), (spec.get("pool") or {}).get("name", ""), view.age(obj)]
+
+
+def admission_policy(obj: Object, view: TableView) -> list[Any]:
+    """Return the cells Name, Validations (or Mutations), ParamKind, Age."""
+    spec = _spec(obj)
+    kind = spec.get("paramKind")
+    shown = UNSET if kind is None else f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}"
+    rules = spec.get("mutations") if "mutations" in spec else spec.get("validations")
+    return [_name(obj), len(rules or ()), shown, view.age(obj)]
+
+
+def admission_policy_binding(obj: Object, view: TableView) -> list[Any]:
+    """Return the cells Name, PolicyName, ParamRef, Age."""
+    spec = _spec(obj)
+    reference = spec.get("paramRef")
+    shown = UNSET
+    if reference is not None:
+        name, namespace = reference.get("name"), reference.get("namespace")
+        shown = (f"{namespace}/{name}" if namespace else name) if name else selector(reference.get("selector"))
+    return [_name(obj), spec.get("policyName", ""), shown, view.age(obj)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from orchtw.values import addresses, file_paths, names, ports
+from orchtw.values import addresses, device_names, file_paths, names, ports
 
 FORMATS: Final[Mapping[str, Callable[[Any], tuple[str, ...]]]] = {
     "dns_label": names.dns_label,
@@ -18,6 +18,10 @@ FORMATS: Final[Mapping[str, Callable[[Any], tuple[str, ...]]]] = {
     "csi_driver": names.csi_driver,
     "c_identifier": names.c_identifier,
     "fully_qualified_name": names.fully_qualified_name,
+    "pool_name": device_names.pool_name,
+    "device_attribute": device_names.device_attribute,
+    "extended_resource": device_names.extended_resource,
+    "uuid": device_names.uuid,
     "absolute_path": file_paths.absolute_path,
     "descending_path": file_paths.descending_path,
     "file_path": file_paths.file_path,

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from random import Random
+from typing import Any, ClassVar
 
 import orjson
+from hypothesis import given
+from hypothesis import strategies as some
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.known_fields import KNOWN_FIELDS, LONGEST, REMEMBERED, KnownFields
 from orchtw.schema.codec.splice import (
+    load_owned,
     metadata_of,
     set_json_version,
     set_protobuf_version,
     split_owned,
     without_json_version,
 )
+from tests.properties import examples
 
 CODECS = Codecs(Catalogue.load(Naming.orch()))
 TRICKY = 'x","resourceVersion":"9","metadata":{"\\'
@@ -140,9 +146,73 @@ class SplitTests(SynchronousTestCase):
         """Without entries of its own, or where the cut would be wrong, an object is left whole."""
         inner = {"template": {"metadata": {"name": "t", "managedFields": []}}, "x": 1}
         for obj in (
+            {"metadata": {"name": "a"}, "spec": {"x": 1, "managedFields": [{"manager": "m"}]}, "status": {}},
             {"metadata": {"name": "a"}, "spec": {}},
             {"metadata": {"name": "a"}, "spec": inner},
             {"metadata": {"name": "a", "managedFields": [{"fieldsV1": {'f:]},': {}}}]}, "spec": {}},
             {"metadata": {"name": "a", "managedFields": [{"manager": "m"}]}},
         ):
             self.assertIsNone(split_owned(orjson.dumps(obj)[1:]), obj)
+
+
+class LoadOwnedTests(SynchronousTestCase):
+    TYPES: ClassVar = {"kind": "Pod", "apiVersion": "v1"}
+
+    @examples(200)
+    @given(some.integers(0, 2**32))
+    def test_as_parsed(self, seed: int) -> None:
+        """An object with any entries is the object of its text, and its field sets have their own texts."""
+        random = Random(seed)
+        entries = [entry(random) for _ in range(random.randrange(4))]
+        meta: dict[str, Any] = {"name": random.choice(("a", TRICKY)), "managedFields": entries}
+        if not entries:
+            del meta["managedFields"]
+        rest = random.choice(({}, {"spec": {"x": [1]}}, {"spec": {"managedFields": [{"fieldsV1": 0}]}, "status": {}}))
+        text = orjson.dumps({**self.TYPES, "metadata": meta, **rest})
+        tail = text[len(orjson.dumps(self.TYPES)) :]
+        for _ in range(2):
+            found = load_owned(self.TYPES, tail)
+            self.assertEqual(orjson.dumps(found), text)
+            for each in found["metadata"].get("managedFields", ()):
+                fields = each.get("fieldsV1")
+                self.assertEqual(KNOWN_FIELDS.text_of(fields), orjson.dumps(fields))
+
+    def test_shared(self) -> None:
+        """Objects with equal field sets share them, and nothing else."""
+        owned = {"manager": "m", "operation": "Update", "fieldsV1": {"f:spec": {"f:x": {}}}, "subresource": "status"}
+        tails = [
+            orjson.dumps({"metadata": {"name": "a", "managedFields": [{**owned, "manager": name}]}, "spec": {}})[1:]
+            for name in "mn"
+        ]
+        first, second = (load_owned(self.TYPES, tail)["metadata"]["managedFields"][0] for tail in tails)
+        self.assertIs(first["fieldsV1"], second["fieldsV1"])
+        self.assertIsNot(first, load_owned(self.TYPES, tails[0])["metadata"]["managedFields"][0])
+        self.assertEqual((first["manager"], second["manager"]), ("m", "n"))
+
+
+def entry(random: Random) -> dict[str, Any]:
+    """An entry of managedFields: as this server writes them, or any other that a client may have sent."""
+    sets = ({}, None, 0, {"f:a": {"f:b": {}}}, {'k:{"fieldsV1":1}': {".": {}}}, {"fieldsV1": {"f:x": {}}}, [[{}]],
+            {"f:subresource": {}}, {TRICKY: {}}, {"f:a": {"subresource": "s"}}, {"f:a": [{"manager": "m"}]},
+            {"x": [{"f": 1}, {"manager": "m", "fieldsV1": {}}]})  # fmt: skip
+    found = {"manager": random.choice(("m", "", TRICKY, '},{"manager":"')), "fieldsV1": random.choice(sets)}
+    if random.random() < 0.3:
+        del found[random.choice(("manager", "fieldsV1"))]
+    if random.random() < 0.5:
+        found["subresource"] = random.choice(("status", "", TRICKY))
+    return found
+
+
+class KnownFieldsTests(SynchronousTestCase):
+    def test_bounded(self) -> None:
+        """A full cache is cleared; long sets are not kept; sets that are not kept have texts all the same."""
+        known = KnownFields()
+        for number in range(2 * REMEMBERED + 1):
+            fields = b'{"f:%d":{}}' % number
+            (found,) = known.entries(b'[{"fieldsV1":%b}]' % fields) or ()
+            self.assertEqual(known.text_of(found["fieldsV1"]), fields)
+            self.assertLessEqual(len(known._values), REMEMBERED)
+        self.assertEqual((len(known._values), len(known._texts)), (1, 1))
+        known.entries(b'[{"fieldsV1":{"f:%b":{}}}]' % (b"x" * LONGEST))
+        self.assertEqual(len(known._values), 1)
+        self.assertEqual(known.text_of({"f:a": {}}), b'{"f:a":{}}')

@@ -71,7 +71,12 @@ class RoundTripTests(SynchronousTestCase):
         self.assertEqual(
             {several[0][1] for several in SEVERAL.values()},
             {"CronJob", "CSIStorageCapacity", "EndpointSlice", "Event", "FlowSchema", "HorizontalPodAutoscaler"}
-            | {"PodDisruptionBudget", "PriorityLevelConfiguration", "RuntimeClass"},
+            | {"PodDisruptionBudget", "PriorityLevelConfiguration", "RuntimeClass"}
+            | {"DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"}
+            | {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
+            | {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+            | {"IPAddress", "ServiceCIDR", "VolumeAttributesClass"}
+            | {"ClusterTrustBundle", "DeviceTaintRule", "LeaseCandidate"},
         )
 
     @given(seed=SEEDS)

@@ -11,7 +11,7 @@ from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.custom.codec import CustomCodec
-from orchtw.schema.custom.schemas import CustomSchema
+from orchtw.schema.custom.structural import CustomSchema
 from orchtw.schema.schemas import OBJECT_META
 from tests.registry.widgets import GROUP, widget
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import orjson
@@ -12,10 +13,11 @@ from orchtw.errors import BadRequest, Invalid
 from orchtw.schema.codec.body import read_body
 from orchtw.schema.custom.codec import LARGE_SCHEMA_BYTES, CustomCodec
 from orchtw.schema.custom.parts import Unsure
+from orchtw.schema.custom.terms import ValidationTerms, forms_of
 from tests.registry.widgets import GROUP, widget
-from tests.schema.custom.made import CODECS, TYPE, codec_of, schema_of, spec_codec, widget_of
+from tests.schema.custom.made import CODECS, TYPE, codec_of, schema_of, spec_codec, value_complaints, widget_of
 
-INTEGER = {"type": "integer"}
+INTEGER, TEXT = {"type": "integer"}, {"type": "string"}
 
 
 class TypeTests(SynchronousTestCase):
@@ -33,6 +35,12 @@ class TypeTests(SynchronousTestCase):
         )
         failure = self.assertRaises(BadRequest, read_body, self.codec, b'{"kind":"Widget"}', "json", "Warn")
         self.assertIn("Object 'apiVersion' is missing in", failure.message)
+
+    def test_unknown_type(self) -> None:
+        """No value is of an unknown type, as a stored definition may have."""
+        for value, kind in ((1, "integer"), ("x", "string"), ([], "array"), ({}, "object")):
+            told = f'spec.a: Invalid value: "{kind}": spec.a in body must be of type intager: "{kind}"'
+            self.assertEqual(value_complaints({"type": "intager"}, value), [told])
 
     def test_other_kind(self) -> None:
         """Another kind is not valid."""
@@ -93,12 +101,114 @@ class ValidatorTests(SynchronousTestCase):
         self.assertEqual(codec.check_part("spec", {"n": 0}, None), [])
 
     def test_rules(self) -> None:
-        """Rules are looked at when all else is well (reference CRD-28)."""
+        """Rules come last, and in 1.24 only when all else is well (reference CRD-28)."""
         rules = [{"rule": "self > 1", "message": "too small"}]
         codec = spec_codec(a={**INTEGER, "x-orch-validations": rules}, b={**INTEGER, "minimum": 1})
-        for spec, expected in (({"a": 2}, []), ({"a": 1}, ["spec.a"]), ({"a": 1, "b": 0}, ["spec.b"])):
+        cases = (({"a": 2}, []), ({"a": 1}, ["spec.a"]), ({"a": 1, "b": 0}, ["spec.b", "spec.a"]))
+        for spec, expected in cases:
             obj = codec.normalise(widget_of(spec=spec))
             self.assertEqual([cause.field for cause in codec.check(obj, None)], expected)
+        codec._terms = ValidationTerms(tells_unchecked=False)
+        self.assertEqual([cause.field for cause in codec.check(obj, None)], ["spec.b"])
+
+    def test_rules_that_were_not_checked(self) -> None:
+        """Beside errors that make rules pointless a cause says that they were not checked (reference CRD-72)."""
+        rules = [{"rule": "self > 1"}]
+        codec = spec_codec(a={**INTEGER, "x-orch-validations": rules}, b={**TEXT, "maxLength": 1})
+        obj = codec.normalise(widget_of(spec={"a": 1, "b": "abc"}))
+        why = (
+            "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; "
+            "correct the existing errors to complete validation"
+        )
+        self.assertEqual([*map(str, codec.check(obj, None))], ["spec.b: Too long: may not be longer than 1", why])
+        codec._terms = ValidationTerms(quotes_null=True)
+        self.assertEqual(str(codec.check(obj, None)[1]), why.replace("null", '"null"'))
+
+    def test_forms(self) -> None:
+        """Causes have the forms of the release that is reported: units, lists and objects (reference CRD-72)."""
+        values = {"type": "object", "additionalProperties": TEXT}
+        codec = spec_codec(
+            a={**TEXT, "maxLength": 1},
+            b={**TEXT, "maxLength": 2},
+            l={"type": "array", "items": values, "x-orch-list-type": "set"},
+        )
+        obj = codec.normalise(widget_of(spec={"a": "abc", "b": "abc", "l": [{"k": "<1"}, {"k": "<1"}]}))
+        first = ["Too long: may not be longer than 1", "Too long: may not be longer than 2"]
+        later = ["Too long: may not be more than 1 byte", "Too long: may not be more than 2 bytes"]
+        go, json = 'map[string]interface {}{"k":"<1"}', '{"k":"\\u003c1"}'
+        for release, limits, shown in (((1, 31), first, go), ((1, 33), later, go), ((1, 34), later, json)):
+            codec = self.reworded(codec, release)
+            found = [each.message for each in codec.check(obj, None)]
+            self.assertEqual(found, [*limits, f"Duplicate value: {shown}"], release)
+
+    def test_forms_of_rules(self) -> None:
+        """From 1.35 on, a broken rule's cause shows a scalar, and nothing of other values (reference CRD-72)."""
+        duplicate = {"rule": "false", "reason": "FieldValueDuplicate"}
+        rules = [{"rule": "false", "message": "no"}, duplicate]
+        codec = spec_codec(
+            n={**INTEGER, "x-orch-validations": rules},
+            o={"type": "object", "additionalProperties": TEXT, "x-orch-validations": rules},
+            t={**TEXT, "x-orch-validations": rules},
+            x={**INTEGER, "x-orch-validations": [{"rule": "1 / self > 0"}]},
+        )
+        obj = codec.normalise(widget_of(spec={"n": 3, "o": {"k": "1"}, "t": 'a"', "x": 0}))
+        error = ': "integer": division by zero evaluating rule: 1 / self > 0'
+        for release, number, parts, text in (
+            ((1, 34), ': "integer"', ': "object"', ': "string"'),
+            ((1, 35), ": 3", "", ': "a\\""'),
+        ):
+            found = [each.message for each in self.reworded(codec, release).check(obj, None)]
+            expected: list[str] = []
+            for value in (number, parts, text):
+                expected += (f"Invalid value{value}: no", f"Duplicate value{value}")
+            self.assertEqual(found, [*expected, f"Invalid value{error}"], release)
+
+    def reworded(self, codec: CustomCodec, release: tuple[int, int]) -> CustomCodec:
+        """The same codec with the forms of a release."""
+        made = copy(codec)
+        made.__dict__.pop("_marked", None)
+        made._terms = ValidationTerms(forms=forms_of(release))
+        return made
+
+    def test_unchanged_values(self) -> None:
+        """With ratcheting, errors of values that have not changed are dropped on update (reference CRD-73)."""
+        items = {"type": "object", "properties": {"k": TEXT, "n": {**INTEGER, "minimum": 1}}}
+        keyed = {"x-orch-list-type": "map", "x-orch-list-map-keys": ["k"]}
+        codec = spec_codec(
+            a={**INTEGER, "minimum": 5},
+            b=TEXT,
+            l={"type": "array", "items": items},
+            m={"type": "array", "items": items, **keyed},
+        )
+        codec._terms = ValidationTerms(ratchets=True)
+        bad = {"a": 1, "b": "x", "l": [{"k": "x", "n": 0}], "m": [{"k": "x", "n": 0}]}
+        old = codec.normalise(widget_of(spec=bad))
+        for change, expected in (
+            ({"b": "y"}, []),
+            ({"a": 2}, ["spec.a"]),
+            ({"l": [*bad["l"], {"k": "y", "n": 1}]}, ["spec.l[0].n"]),
+            ({"m": [{"k": "y", "n": 1}, *bad["m"]]}, []),
+            ({"m": [{"k": "x", "n": -1}]}, ["spec.m[0].n"]),
+        ):
+            new = codec.normalise(widget_of(spec={**bad, **change}))
+            self.assertEqual([cause.field for cause in codec.check(new, old)], expected, change)
+
+    def test_excused_rules(self) -> None:
+        """With ratcheting, a broken rule about a value that has not changed is a warning (reference CRD-73)."""
+        rules = [{"rule": "self > 1"}]
+        codec = spec_codec(a={**INTEGER, "x-orch-validations": rules}, b=TEXT)
+        codec._terms = ValidationTerms(ratchets=True)
+        old = codec.normalise(widget_of(spec={"a": 1}))
+        new = codec.normalise(widget_of(spec={"a": 1, "b": "x"}))
+        self.assertEqual(codec.check(new, old), [])
+        known = codec.outcome
+        self.patch(codec, "outcome", None)  # what has been found is not looked for again
+        self.assertEqual(len(codec.excused(new, old)), 1)
+        self.patch(codec, "outcome", known)
+        self.assertEqual(codec.excused(new, old), ['spec.a: Invalid value: "integer": failed rule: self > 1'])
+        self.assertEqual(codec.excused(new, None), [])
+        changed = codec.normalise(widget_of(spec={"a": 0}))
+        self.assertEqual([cause.field for cause in codec.check(changed, old)], ["spec.a"])
 
 
 class FieldValidationTests(SynchronousTestCase):

@@ -43,13 +43,22 @@ class KnownMembersTests(SynchronousTestCase):
         self.assertEqual(self.calls, 7)
 
     def test_shaped(self) -> None:
-        """The shape of a member is known, with defaults and without; the values are not shared."""
+        """The shape of a member is known, with defaults and without; no value is shared with another member."""
         for _ in range(4):
             for fill, wanted in ((True, {**LONG, "default": 1}), (False, LONG)):
                 found = self.members.shaped("p1", self.shape, dict(LONG), fill, [])
                 self.assertEqual(found, wanted)
                 found["a"] = "changed"
         self.assertEqual(self.calls, 4)
+
+    def test_canonical(self) -> None:
+        """A member that is known to be canonical comes back itself; one that differs from its shape never does."""
+        for number in range(4):
+            member = dict(LONG)
+            found = self.members.shaped("p1", self.shape, member, False, [])
+            self.assertEqual(found is member, number > 1)
+            self.assertIsNot(self.members.shaped("p1", self.shape, member, True, []), member)
+            self.assertEqual(member, LONG)
 
     def test_loss(self) -> None:
         """A member that loses something is shaped each time, so that the loss is told."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.schema.custom.rules import CONDITIONS, ENUM, GIVEN, RULES, TYPES, Rule
+from orchtw.schema.custom.terms import OLDEST_FORMS
 from tests.properties import examples
 
 VALUES = st.recursive(
@@ -52,7 +53,7 @@ class RuleTests(SynchronousTestCase):
             for limit in rule.limits(schemas[0]):
                 outcomes = [bool(rule.broken.holds(value, limit)) for value in values]
                 self.assertEqual(set(outcomes), {True, False}, rule.keyword)
-                cause = rule.cause(".spec.a", values[outcomes.index(True)], schemas[0], limit)
+                cause = rule.cause(".spec.a", values[outcomes.index(True)], schemas[0], limit, OLDEST_FORMS)
                 self.assertTrue(cause.field.startswith("spec.a"))
 
     def test_exclusive(self) -> None:

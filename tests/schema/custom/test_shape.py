@@ -1,5 +1,5 @@
 """Pruning and defaulting (reference CRD-15, CRD-16)."""
-# covers: orchtw.schema.custom.marked, orchtw.schema.custom.shape_code
+# covers: orchtw.schema.custom.shape_code
 
 from __future__ import annotations
 

@@ -121,14 +121,16 @@ class DocumentTests(SynchronousTestCase):
         self.assertEqual(paths, set(v2()["paths"]))
 
     def test_features(self) -> None:
-        """Lists of values, and a parameter, are left out where their gates are off (OPENAPI-19)."""
+        """Lists of values, and parameters, are left out where their gates are off (OPENAPI-19)."""
         schemas, enabled = surface("orch")
         few = [each for each in enabled if (each.group, each.plural) == ("", "pods")]
-        words = (b'"enum":', b'"fieldValidation"')
+        words = (b'"enum":', b'"fieldValidation"', b'"name":"sendInitialEvents"', b'"name":"ignoreStoreRead')
         for features, found in (
-            (EVERYTHING, (True, True)),
-            (Features(enums=False), (False, True)),
-            (Features(field_validation=False), (True, False)),
+            (EVERYTHING, (True, True, True, True)),
+            (Features(enums=False), (False, True, True, True)),
+            (Features(field_validation=False), (True, False, True, True)),
+            (Features(initial_events=False), (True, True, False, True)),
+            (Features(unsafe_deletes=False), (True, True, True, False)),
         ):
             made = Published(schemas, few, features=features)
             for form in (made.v2, made.v3["api/v1"]):

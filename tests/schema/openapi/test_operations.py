@@ -106,7 +106,8 @@ class ParameterTests(SynchronousTestCase):
             self.names("listCoreV1Node"),
             {
                 "pretty", "allowWatchBookmarks", "continue", "fieldSelector", "labelSelector", "limit",
-                "resourceVersion", "resourceVersionMatch", "timeoutSeconds", "watch",
+                "resourceVersion", "resourceVersionMatch", "sendInitialEvents", "shardSelector", "timeoutSeconds",
+                "watch",
             },
         )  # fmt: skip
 
@@ -115,8 +116,11 @@ class ParameterTests(SynchronousTestCase):
         found = operations()["deleteCoreV1Node"]
         self.assertEqual(
             self.names(found.id),
-            {"name", "pretty", "dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"},
-        )
+            {
+                "name", "pretty", "dryRun", "gracePeriodSeconds", "ignoreStoreReadErrorWithClusterBreakingPotential",
+                "orphanDependents", "propagationPolicy",
+            },
+        )  # fmt: skip
         self.assertEqual((found.body, found.required), (DELETE_OPTIONS, False))
 
     def test_options_kinds(self) -> None:

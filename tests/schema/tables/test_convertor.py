@@ -217,6 +217,13 @@ class CellsTests(SynchronousTestCase):
         ]:
             self.assertEqual(self.pod(**status)["Status"], text)
 
+    def test_ending_pod(self) -> None:
+        """A pod under deletion is terminating, or unknown once its node is lost (reference TABLE-11)."""
+        meta = {"name": "x", "deletionTimestamp": "2024-01-01T00:00:00Z"}
+        for reason, text in (("", "Terminating"), ("NodeLost", "Unknown")):
+            cells = self.cells("v1", "Pod", metadata=meta, spec={"containers": []}, status={"reason": reason})
+            self.assertEqual(cells["Status"], text)
+
     def test_pod_restarts(self) -> None:
         """The newest end of a container is shown beside the number of restarts."""
         last = {"terminated": {"exitCode": 1, "finishedAt": "2024-01-01T00:55:00Z"}}
