@@ -7,6 +7,7 @@ from typing import Final
 from orchtw.naming.names import Naming
 from orchtw.quota.amounts import ONE, Amount, amount, rounded_up, whole
 from orchtw.quota.pods import PodEvaluator
+from orchtw.quota.scopes import claim_traits
 from orchtw.quota.usage import Evaluator, Usage, count_name
 from orchtw.wire.objects import Object
 
@@ -105,7 +106,7 @@ class ClaimEvaluator:
             used[name + self._suffixes[0]] = ONE
             if storage is not None:
                 used[name + self._suffixes[1]] = storage
-        return Usage.of(used)
+        return Usage.of(used, claim_traits(obj))
 
     def _class_of(self, claim: Object) -> str:
         annotations = claim["metadata"].get("annotations") or {}

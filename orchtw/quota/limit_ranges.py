@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from orchtw.quota.amounts import NOTHING, ONE, ZERO, Amount, Amounts, amounts, largest, whole
+from orchtw.quota.amounts import NOTHING, ONE, ZERO, Amount, Amounts, amounts, largest, total, whole
 from orchtw.wire.objects import Object
 
 _CONTAINERS: Final = (("containers", "container"), ("initContainers", "init container"))
@@ -166,13 +166,19 @@ def _of_pod(spec: Object, key: str) -> Amounts:
 
     Sums are decimal, whatever notation the containers use; except for cpu, each part is rounded up to a whole number.
     """
-    lists = [amounts((each.get("resources") or {}).get(key)) for each in spec.get("containers") or ()]
+    initial = spec.get("initContainers") or ()
+    lasting = [each for each in initial if each.get("restartPolicy") == "Always"]
+    holders = [*(spec.get("containers") or ()), *lasting]
+    lists = [amounts((each.get("resources") or {}).get(key)) for each in holders]
     in_all = set(lists[0]).intersection(*lists[1:]) if lists else set[str]()
     sums = {name: _sum(name, [each[name] for each in lists]) for name in in_all}
-    for container in spec.get("initContainers") or ():
-        own = amounts((container.get("resources") or {}).get(key))
+    sidecars: Amounts = {}
+    for container in initial:
+        own = total(amounts((container.get("resources") or {}).get(key)), sidecars)
+        if container.get("restartPolicy") == "Always":
+            sidecars = own
         sums = dict(largest(own, sums))
-    return sums
+    return {**sums, **amounts((spec.get("resources") or {}).get(key))}
 
 
 def _sum(name: str, parts: Sequence[Amount]) -> Amount:

@@ -1,11 +1,11 @@
-"""Quota evaluator of pods: their number, and the requests and limits of their containers."""
+"""Quota evaluator of pods: their number, and their requests and limits (reference KIND-97)."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from orchtw.naming.names import Naming
-from orchtw.quota.amounts import NOTHING, ONE, Amount, Amounts, amounts, largest, total
+from orchtw.quota.amounts import NOTHING, ONE, Amount, Amounts, amounts, largest, texts, total
 from orchtw.quota.scopes import traits
 from orchtw.quota.usage import Usage
 from orchtw.rules.resource_names import is_extended, is_huge_pages, is_native
@@ -55,7 +55,7 @@ class PodEvaluator:
         for key in ("containers", "initContainers"):
             for container in obj["spec"].get(key) or ():
                 found |= _REQUIRED.difference(self._held(*_resources(container)))
-        return found
+        return found.difference(self._held(*_resources(obj["spec"]))) if "resources" in obj["spec"] else found
 
     def _held(self, requests: Amounts, limits: Amounts) -> dict[str, Amount]:
         """Return entry `pods`, and requests and limits under each of their entry names."""
@@ -78,14 +78,37 @@ def _resources(container: Object) -> tuple[Amounts, Amounts]:
     return amounts(resources.get("requests")), amounts(resources.get("limits"))
 
 
+def container_requests(spec: Object) -> dict[str, str]:
+    """Return the requests of a pod's containers together, as quantities."""
+    return texts(_of_containers(spec)[0])
+
+
+def pod_requests(spec: Object) -> Amounts:
+    """Return the requests of a pod as nodes count them: with its overhead, and what its start takes if more."""
+    return _asked(spec)[0]
+
+
 def _asked(spec: Object) -> tuple[Amounts, Amounts]:
-    """Return a pod's requests and limits: its containers' sum or an init container's if larger, plus overhead."""
+    """Return a pod's requests and limits, with its overhead; those of the pod as a whole replace its containers'."""
+    requests, limits = _of_containers(spec)
+    if spec.get("resources") is not None:
+        more, most = _resources(spec)
+        requests, limits = {**requests, **more}, {**limits, **most}
+    overhead = amounts(spec.get("overhead"))
+    return total(requests, overhead), total(limits, overhead)
+
+
+def _of_containers(spec: Object) -> tuple[Amounts, Amounts]:
+    """Return the sum of containers and sidecars, or what an init container takes with earlier sidecars, if more."""
     requests, limits = NOTHING, NOTHING
     for container in spec.get("containers") or ():
         more, most = _resources(container)
         requests, limits = total(requests, more), total(limits, most)
+    sidecars, starting = (NOTHING, NOTHING), (NOTHING, NOTHING)
     for container in spec.get("initContainers") or ():
         more, most = _resources(container)
-        requests, limits = largest(requests, more), largest(limits, most)
-    overhead = amounts(spec.get("overhead"))
-    return total(requests, overhead), total(limits, overhead)
+        now = total(more, sidecars[0]), total(most, sidecars[1])
+        if container.get("restartPolicy") == "Always":
+            requests, limits, sidecars = total(requests, more), total(limits, most), now
+        starting = largest(starting[0], now[0]), largest(starting[1], now[1])
+    return largest(requests, starting[0]), largest(limits, starting[1])

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from orchtw.quota.amounts import Amount, Amounts, amount, listed, only, shown
+from orchtw.quota.amounts import NOTHING, Amount, Amounts, amount, growth, listed, only, shown
 from orchtw.quota.scopes import Requirement, requirements_of
 from orchtw.quota.scopes import shown as shown_scopes
 from orchtw.quota.usage import Evaluator, Usage
@@ -67,13 +67,22 @@ class Standing:
         """Return the entries that a write concerns; empty unless its object matches all scopes."""
         hard = self.quota.hard
         found = [name for name in asked.evaluator.names.union(asked.used) if name in hard]
-        return found if found and all(each.matches(asked.usage.pod) for each in self.quota.scopes) else []
+        return found if found and self.selects(asked.usage) else []
+
+    def selects(self, usage: Usage) -> bool:
+        """Report whether an object matches all scopes."""
+        return all(each.matches(usage.traits) for each in self.quota.scopes)
+
+    def growth(self, asked: AskedUsage) -> Amounts:
+        """Return what a write adds: all that its object uses, if the quota did not count the one before."""
+        counted = asked.before is not None and self.selects(asked.before)
+        return asked.grows if counted else growth(asked.used, NOTHING)
 
 
 class Limited(msgspec.Struct, frozen=True, kw_only=True):
     """A resource that may only be consumed under a quota (`limitedResources` of the plugin's configuration).
 
-    It applies to amounts whose name contains one of `contains`, and to pods that match one of `scopes`.
+    It applies to amounts whose name contains one of `contains`, and to pods and claims that match one of `scopes`.
     """
 
     group: str
@@ -91,7 +100,8 @@ class Limited(msgspec.Struct, frozen=True, kw_only=True):
 class AskedUsage(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Usage that a write asks for: `used` by its object, of which `grows` is the increase.
 
-    `limited` are the rules for its resource. `missing` are entries that must be set if limited, and are not.
+    `limited` are the rules for its resource. `missing` are entries that must be set if limited, and are not. `before`
+    is the usage of the object that an update replaces.
     """
 
     evaluator: Evaluator
@@ -100,6 +110,7 @@ class AskedUsage(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     used: Amounts
     missing: Collection[str] = ()
     limited: Sequence[Limited] = ()
+    before: Usage | None = None
 
 
 Charges = Mapping[str, Amounts]
@@ -125,20 +136,21 @@ def fit(standings: Collection[Standing], asked: AskedUsage) -> Charges:
         concerned.append(standing)
     if negative := [name for name, each in asked.used.items() if each.nanos < 0]:
         raise Refused(f"quota usage is negative for resource(s): {listed(negative)}")
-    if not asked.grows:
+    grown = [(each, more) for each in concerned if (more := each.growth(asked))]
+    if not grown and (concerned or not asked.grows):
         return {}
     if asked.limited:
         _check_covered(standings, asked, covered)
-    return {each.quota.name: charge for each in concerned if (charge := _charged(each, asked.grows))}
+    return {each.quota.name: charge for each, more in grown if (charge := _charged(each, more))}
 
 
 def _check_covered(standings: Iterable[Standing], asked: AskedUsage, covered: set[str]) -> None:
     names = {name for limited in asked.limited for name in limited.names(asked.used)}
     if names - covered:
         raise Refused(f"insufficient quota to consume: {listed(names - covered)}")
-    pod = asked.usage.pod
-    scopes = [scope for limited in asked.limited for scope in limited.scopes if scope.matches(pod)]
-    granted = {scope.scope for each in standings for scope in each.quota.scopes if scope.matches(pod)}
+    traits = asked.usage.traits
+    scopes = [scope for limited in asked.limited for scope in limited.scopes if scope.matches(traits)]
+    granted = {scope.scope for each in standings for scope in each.quota.scopes if scope.matches(traits)}
     if lacking := [scope for scope in scopes if scope.scope not in granted]:
         raise Refused(f"insufficient quota to match these scopes: {shown_scopes(lacking)}")
 

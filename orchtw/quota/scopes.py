@@ -1,4 +1,4 @@
-"""Quota scopes, which select the pods that a quota counts (reference PLUG-25)."""
+"""Quota scopes, which select the pods or claims that a quota counts (reference PLUG-25)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 from orchtw.wire.objects import Object
 
 EXISTS: Final = "Exists"
+VOLUME_ATTRIBUTES: Final = "VolumeAttributesClass"
 _COMPUTE: Final = ("cpu", "memory")
 
 
@@ -24,17 +25,26 @@ class Traits:
     affine_elsewhere: bool
 
 
+@attrs.frozen(slots=True)
+class ClaimTraits:
+    """Traits of a claim that quota scopes select by: the classes of volume attributes that it asks for or has."""
+
+    classes: frozenset[str]
+
+
 class Requirement(msgspec.Struct, frozen=True):
-    """One term of a quota's scopes; only pods can match it."""
+    """One term of a quota's scopes; pods can match it or, if it is about volume attributes, claims."""
 
     scope: str
     operator: str = EXISTS
     values: tuple[str, ...] = ()
 
-    def matches(self, pod: Traits | None) -> bool:
-        """Report whether a pod matches the term; other objects (None) never do."""
+    def matches(self, pod: Traits | ClaimTraits | None) -> bool:
+        """Report whether a pod or claim matches the term; other objects (None) never do."""
         if pod is None:
             return False
+        if isinstance(pod, ClaimTraits):
+            return self.scope == VOLUME_ATTRIBUTES and any(map(self._matches_class, pod.classes or ("",)))
         if self.scope == "PriorityClass":
             return self._matches_class(pod.priority_class)
         if self.scope == "Terminating":
@@ -84,11 +94,24 @@ def traits(spec: Object) -> Traits:
     )
 
 
+def claim_traits(claim: Object) -> ClaimTraits:
+    """Return the traits of a claim: a class counts while the volume still has it, and once it is on the way."""
+    status = claim.get("status") or {}
+    names = (
+        claim["spec"].get("volumeAttributesClassName"),
+        status.get("currentVolumeAttributesClassName"),
+        (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+    )
+    return ClaimTraits(frozenset(name for name in names if name))
+
+
 def _is_best_effort(spec: Object) -> bool:
-    """Report whether no container has a request or limit of cpu or memory."""
-    for key in ("containers", "initContainers"):
-        for container in spec.get(key) or ():
-            for resources in (container.get("resources") or {}).values():
+    """Report whether neither the pod nor a container has a request or limit of cpu or memory."""
+    whole = [spec] if spec.get("resources") is not None else []
+    for holders in (whole, spec.get("containers"), spec.get("initContainers")):
+        for container in holders or ():
+            amounts = container.get("resources") or {}
+            for resources in (amounts.get("requests"), amounts.get("limits")):
                 if resources and any(resources.get(name, "0") != "0" for name in _COMPUTE):
                     return False
     return True

@@ -7,7 +7,7 @@ from typing import Protocol
 import msgspec
 
 from orchtw.quota.amounts import Amount, Amounts
-from orchtw.quota.scopes import Traits
+from orchtw.quota.scopes import ClaimTraits, Traits
 from orchtw.wire.objects import Object
 
 Items = frozenset[tuple[str, Amount]]
@@ -16,19 +16,19 @@ Items = frozenset[tuple[str, Amount]]
 class Usage(msgspec.Struct, frozen=True, cache_hash=True):
     """Quota usage of an object.
 
-    `over` is the usage after `until`, in seconds since the epoch (None: it never changes). `pod` has the traits of a
-    pod, None for other kinds.
+    `over` is the usage after `until`, in seconds since the epoch (None: it never changes). `traits` are those of a
+    pod or claim, None for other kinds.
     """
 
     items: Items
-    pod: Traits | None = None
+    traits: Traits | ClaimTraits | None = None
     until: float | None = None
     over: Items = frozenset()
 
     @classmethod
-    def of(cls, used: Amounts, pod: Traits | None = None) -> Usage:
+    def of(cls, used: Amounts, traits: Traits | ClaimTraits | None = None) -> Usage:
         """Return the usage of an object whose usage never changes."""
-        return cls(frozenset(used.items()), pod)
+        return cls(frozenset(used.items()), traits)
 
     def amounts(self, now: float) -> Amounts:
         """Return the usage at `now`, in seconds since the epoch."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from orchtw.config.generic import GenericOptions
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.admissionregistration import hooks
@@ -40,23 +41,31 @@ _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     network_policies.checks,
     volume_sources.checks,
     volume_files.checks,
-    scheduling_terms.checks,
     pod_annotations.checks,
     pod_security.checks,
     pod_specs.checks,
     persistent_sources.checks,
     claim_validation.checks,
+)
+_GATED: tuple[Callable[[Naming, Mapping[str, bool]], Mapping[str, Check]], ...] = (
     containers.checks,
     pod_containers.checks,
+    scheduling_terms.checks,
 )
 
 
-def checks(naming: Naming, *, allow_privileged: bool = True) -> Mapping[str, Check]:
+def checks(
+    naming: Naming, *, allow_privileged: bool = True, gates: Mapping[str, bool] | None = None
+) -> Mapping[str, Check]:
     """Return all checks by the full name of the message, for `Codecs`; `naming` is that of the objects.
 
-    `allow_privileged`: pods may have all rights on their node (reference KIND-32).
+    `gates` are the states of the feature gates; None: their defaults. `allow_privileged`: pods may have all rights
+    on their node (reference KIND-32).
     """
     found: dict[str, list[Check]] = {}
+    states = GenericOptions().gates if gates is None else gates
+    for message, check in (pair for gated in _GATED for pair in gated(naming, states).items()):
+        found.setdefault(message, []).append(check)
     for part in _PARTS if allow_privileged else (*_PARTS, privileges.checks):
         for message, check in part(naming).items():
             found.setdefault(message, []).append(check)

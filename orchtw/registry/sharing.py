@@ -16,12 +16,12 @@ from orchtw.wire.objects import Object
 def may_share(target: Target, live: Entry) -> bool:
     """Report whether an update's wanted and live object may share parts.
 
-    Conversions, pruning and reservations change parts that are equal before.
+    Conversions and reservations change parts that are equal before.
     """
     stored = target.stored
     return (
-        target.codec.protobuf
-        and target.from_storage is None
+        target.from_storage is None
+        and target.forms is None
         and stored.strategy.reservations is None
         and stored.is_current(live)
     )

@@ -18,7 +18,7 @@ from orchtw.rules.field_selectors import field_paths, field_value
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.json_text import load_json
-from orchtw.schema.codec.splice import without_json_version
+from orchtw.schema.codec.splice import load_owned, without_json_version
 from orchtw.schema.tables.cached_rows import Row
 from orchtw.storage.cache.cacher import ResourceCache
 from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, unread_value
@@ -113,6 +113,15 @@ class Stored:
         """Return a private, mutable canonical dict of a cached object in the storage version."""
         obj: dict[str, Any] = load_json(self.codec.type_prefix + self.json_tail(entry))
         return obj
+
+    def load_draft(self, entry: Entry) -> dict[str, Any]:
+        """Return the same as `load`, at less cost: its owners' field sets are shared and must not be modified."""
+        return load_owned(self._types, self.json_tail(entry))
+
+    @cached_property
+    def _types(self) -> dict[str, Any]:
+        found: dict[str, Any] = load_json(self.codec.type_prefix.removesuffix(b",") + b"}")
+        return found
 
     def json_tail(self, entry: Entry) -> bytes:
         """Return the object's JSON after kind and apiVersion, in the storage version; made on first use.

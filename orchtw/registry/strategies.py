@@ -20,8 +20,10 @@ from orchtw.registry.groups import (
     node,
     policy,
     rbac,
+    resource,
     scheduling,
     storage,
+    storagemigration,
 )
 from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
@@ -46,8 +48,10 @@ _GROUPS: tuple[tuple[KindRecord, ...], ...] = (
     node.KINDS,
     policy.KINDS,
     rbac.KINDS,
+    resource.KINDS,
     scheduling.KINDS,
     storage.KINDS,
+    storagemigration.KINDS,
 )
 
 KINDS: dict[GroupKind, KindRecord] = {kind.group_kind: kind for kinds in _GROUPS for kind in kinds}

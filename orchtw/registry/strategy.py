@@ -13,6 +13,7 @@ import orjson
 
 from orchtw.errors import Cause, Conflict
 from orchtw.naming.names import Naming
+from orchtw.registry.dormant import Plan, drop_dormant, plan_of
 from orchtw.registry.reservations import Reservations
 from orchtw.registry.scaling import WORKLOAD, ScaleMapping
 from orchtw.registry.system_metadata import keep_server_fields
@@ -38,9 +39,7 @@ class Strategy:
     reservations: Reservations | None = None
     ttl_s: float = 0.0
 
-    def __init__(
-        self, resource: ResourceType, naming: Naming, codec: Codec, traits: Traits = GENERIC
-    ) -> None:
+    def __init__(self, resource: ResourceType, naming: Naming, codec: Codec, traits: Traits = GENERIC) -> None:
         self.resource = resource
         self.naming = naming
         self.traits = traits
@@ -55,6 +54,9 @@ class Strategy:
 
     def configure(self, gates: Mapping[str, bool]) -> None:
         """Take over what feature gates say; before the first write."""
+
+    def emulate(self, release: tuple[int, int]) -> None:
+        """Take over which release is emulated, as (major, minor); before the first write."""
 
     def work_bytes(self, obj: Object, size_bytes: int) -> int:
         """Return the size that decides if an object of `size_bytes` is processed off the reactor."""
@@ -79,6 +81,15 @@ class Strategy:
 
         `new` and `old` (None: a create) are in the storage version; `version` is that of the request.
         """
+
+    def drop_dormant(self, new: Object, old: Object | None) -> None:
+        """Drop fields whose feature gate is off, in place, unless the old object has them (reference KIND-91)."""
+        if self._dormant:
+            drop_dormant(new, old, self._dormant)
+
+    @cached_property
+    def _dormant(self) -> Plan:
+        return plan_of(self._codec.schema) if self.resource.protobuf else {}
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         """Clear what a create may not set, fill in what follows from the user, and start the generation."""
@@ -166,8 +177,12 @@ class Strategy:
 
         The status, which such a write cannot change, is not looked at: it may be older than its rules.
         """
-        causes, own = self.validate_declared(obj, old), self.traits.validate
-        return causes if own is None else causes + own(obj, old, self.naming)
+        return self.validate_declared(obj, old) + self.validate_own(obj, old)
+
+    def validate_own(self, obj: Object, old: Object | None) -> list[Cause]:
+        """Return the causes of the kind's own rules."""
+        own = self.traits.validate
+        return [] if own is None else own(obj, old, self.naming)
 
     def validate_declared(self, obj: Object, old: Object | None) -> list[Cause]:
         """Return the causes of declared rules for all but the status."""
@@ -186,6 +201,10 @@ class Strategy:
 
     def _in_order(self, causes: list[Cause]) -> list[Cause]:
         return in_field_order(self._codec.schema, causes) if len(causes) > 1 else causes
+
+    def excused(self, new: Object, old: Object) -> list[str]:
+        """Return the texts of faults that count no more, because the values have not changed (reference CRD-73)."""
+        return []
 
     def warnings(self, obj: Object, old: Object | None) -> list[str]:
         """Return warnings about a valid create or update (reference ERR-50)."""

@@ -83,8 +83,8 @@ class Target:
         return self.store_form(obj)
 
     def load_draft(self, entry: Entry) -> Object:
-        """Return a private dict of a cached object as writes work on it."""
-        return self.stored.load(entry)
+        """Return a dict of a cached object as writes work on it: private, but for the field sets of its owners."""
+        return self.stored.load_draft(entry)
 
     def shown_draft(self, draft: Object) -> Object:
         """Return a draft in this version."""

@@ -9,6 +9,7 @@ import attrs
 import msgspec
 
 from orchtw.config.cluster import ClusterOptions
+from orchtw.config.releases import LAST, Release
 from orchtw.config.storage import StorageOptions
 from orchtw.naming.names import Naming
 from orchtw.registry.older_values import OlderValues
@@ -128,12 +129,18 @@ class Targets:
         self._replace(home, targets)
 
     def configure(
-        self, host: ReservationHost, gates: Mapping[str, bool], cluster: ClusterOptions, storage: StorageOptions
+        self,
+        host: ReservationHost,
+        gates: Mapping[str, bool],
+        cluster: ClusterOptions,
+        storage: StorageOptions,
+        emulated: Release = LAST,
     ) -> None:
         """Give the strategies of the release's kinds what follows from flags; before the first write."""
         for stored in self._stored.values():
             strategy = stored.strategy
             strategy.configure(gates)
+            strategy.emulate(emulated)
             if (make := strategy.traits.reservations) is not None:
                 strategy.reservations = make(host, cluster)
             if (ttl_s := strategy.traits.ttl_s) is not None:
@@ -228,6 +235,10 @@ class Targets:
     def stored(self, group: str, version: str, plural: str) -> Stored:
         """Return the stored objects of such a target. Raises KeyError if it does not exist."""
         return self.stored_target(group, version, plural).stored
+
+    def stored_as(self, group: str, plural: str) -> Stored:
+        """Return the stored objects of a resource, whichever versions of it there are. Raises KeyError for none."""
+        return self._stored[group, plural]
 
     def served(self) -> Iterator[Target]:
         """Return every target that requests may name."""

@@ -1,4 +1,4 @@
-"""Validation of CronJob schedules: five fields or a descriptor, maybe after a time zone (reference KIND-62)."""
+"""CronJob schedules: five fields or a descriptor, maybe after a time zone (reference KIND-62)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _DIGITS = 19  # of a 64-bit integer
 
 _ZONES = ("TZ=", "CRON_TZ=")
 _EVERY = "@every "
-_DESCRIPTORS = frozenset({"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
+_DESCRIPTORS: Final[Mapping[str, str]] = {
+    "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
+}  # fmt: skip
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 
@@ -45,6 +48,19 @@ _FIELDS: Final = (
 """The fields in order: minute, hour, day of the month, month, day of the week."""
 
 
+class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+    """A schedule: the numbers of each field in their order, or a period.
+
+    `free`: the days of the month or of the week are not restricted, so that a day has to be in both fields; else in
+    either. `zone` is that of the schedule itself, empty without one; `every_s` is 0 without a period.
+    """
+
+    zone: str = ""
+    every_s: int = 0
+    fields: tuple[frozenset[int], ...] = ()
+    free: bool = True
+
+
 class _Refused(ValueError):
     """An invalid schedule; the text says why."""
 
@@ -52,7 +68,7 @@ class _Refused(ValueError):
 def schedule_error(schedule: str) -> str:
     """Return the reason why a schedule is invalid, or ""."""
     try:
-        _check(schedule)
+        parse_schedule(schedule)
     except _Refused as refusal:
         return str(refusal)
     return ""
@@ -76,10 +92,11 @@ def _is_zone(name: str) -> bool:
     return True
 
 
-def _check(schedule: str) -> None:
-    """Raise `_Refused` for an invalid schedule."""
+def parse_schedule(schedule: str) -> Schedule:
+    """Return a schedule. Raises ValueError with the reason why it is invalid."""
     if not schedule:
         raise _Refused("empty spec string")
+    zone = ""
     if schedule.startswith(_ZONES):
         given, _, schedule = schedule.partition(" ")
         zone = given.partition("=")[2]
@@ -87,36 +104,43 @@ def _check(schedule: str) -> None:
             raise _Refused(f"provided bad location {_shown(zone)}: {error}")
         schedule = schedule.strip()
     if schedule.startswith("@"):
-        _check_descriptor(schedule)
-        return
-    fields = [field for field in _SPACE.split(schedule) if field]
-    if len(fields) != len(_FIELDS):
-        shown = _shown(" ".join(fields))
-        raise _Refused(f"expected exactly {len(_FIELDS)} fields, found {len(fields)}: [{shown}]")
-    for text, field in zip(fields, _FIELDS, strict=True):
-        for part in filter(None, text.split(",")):
-            _check_range(part, field)
+        return _parse_descriptor(schedule, zone)
+    texts = [field for field in _SPACE.split(schedule) if field]
+    if len(texts) != len(_FIELDS):
+        shown = _shown(" ".join(texts))
+        raise _Refused(f"expected exactly {len(_FIELDS)} fields, found {len(texts)}: [{shown}]")
+    fields, stars = [], []
+    for text, field in zip(texts, _FIELDS, strict=True):
+        ranges = [_parse_range(part, field) for part in filter(None, text.split(","))]
+        fields.append(frozenset(number for numbers, _ in ranges for number in numbers))
+        stars.append(any(star for _, star in ranges))
+    return Schedule(zone=zone, fields=tuple(fields), free=stars[2] or stars[4])
 
 
-def _check_descriptor(text: str) -> None:
+def _parse_descriptor(text: str, zone: str) -> Schedule:
     if text in _DESCRIPTORS:
-        return
+        return msgspec.structs.replace(parse_schedule(_DESCRIPTORS[text]), zone=zone)
     if not text.startswith(_EVERY):
         raise _Refused(f"unrecognized descriptor: {_shown(text)}")
     duration = text[len(_EVERY) :]
     try:
-        parse_duration(duration)
+        period = parse_duration(duration)
     except ValueError:
         why = f"time: invalid duration {go_quote(_shown(duration))}"
         raise _Refused(f"failed to parse duration {_shown(text)}: {why}") from None
+    return Schedule(zone=zone, every_s=max(1, period // 10**9))
 
 
-def _check_range(text: str, field: _Field) -> None:
-    """Check one range: `5`, `1-5` or `*`, each maybe with `/step`. Raises _Refused."""
+def _parse_range(text: str, field: _Field) -> tuple[range, bool]:
+    """Return the numbers of one range (`5`, `1-5` or `*`, each maybe with `/step`), and whether it is all of them.
+
+    Raises _Refused.
+    """
     shown = _shown(text)
     span, *steps = text.split("/", 2)
     first, *rest = span.split("-", 2)
-    if first in ("*", "?"):
+    star = first in ("*", "?")
+    if star:
         start, end = field.least, field.most
     else:
         start = end = _number(first, field.names)
@@ -138,6 +162,7 @@ def _check_range(text: str, field: _Field) -> None:
         raise _Refused(f"beginning of range ({start}) beyond end of range ({end}): {shown}")
     if step == 0:
         raise _Refused(f"step of range should be a positive number: {shown}")
+    return range(start, end + 1, step), star and step == 1
 
 
 def _number(text: str, names: Mapping[str, int] = _NO_NAMES) -> int:

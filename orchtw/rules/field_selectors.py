@@ -109,6 +109,12 @@ def exact_field(text: str, field: str) -> str:
     return (_parse_any_kept(text) if len(text) <= _LONGEST_KEPT else _parse(text)).exact(field)
 
 
+def field_terms(text: str) -> tuple[tuple[str, bool, str], ...]:
+    """Return the terms (field, equal?, value) of a selector about any fields. Raises BadRequest (400)."""
+    check_length(text)
+    return (_parse_any_kept(text) if len(text) <= _LONGEST_KEPT else _parse(text)).terms
+
+
 def _resolve(selector: FieldSelector, allowed: tuple[str, ...], custom: bool) -> FieldSelector:
     aliases = {} if custom else _aliases(allowed)
     terms = []
@@ -212,6 +218,12 @@ def field_value(field: str) -> Getter:
     if special is not None:
         return special
     return _path_getter(tuple(field.split(".")), _ZEROS.get(field, ""))
+
+
+@lru_cache(maxsize=256)
+def custom_field_value(field: str) -> Getter:
+    """Return a function that reads a selectable field of a custom object, as text; an absent field is empty."""
+    return _path_getter(tuple(field.split(".")), "")
 
 
 def field_paths(field: str) -> tuple[str, ...]:

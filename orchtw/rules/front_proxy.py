@@ -10,15 +10,18 @@ from orchtw.request import UserInfo
 from orchtw.rules.forwarding import Lines
 
 USER: Final = "X-Remote-User"
+UID: Final = "X-Remote-Uid"
 GROUP: Final = "X-Remote-Group"
 EXTRA: Final = "X-Remote-Extra-"
 
 _NOT_IN_NAMES: Final = re.compile(rb"[^!#$&'*+\-.^_`|~0-9A-Za-z]")
 
 
-def identity_headers(user: UserInfo) -> Lines:
-    """Return the header lines that name the user, one character per byte as in all headers."""
+def identity_headers(user: UserInfo, *, uid: bool = False) -> Lines:
+    """Return the header lines that name the user, one character per byte as in all headers; `uid`: also its uid."""
     lines = [(USER, _bytes(user.name)), *((GROUP, _bytes(group)) for group in user.groups)]
+    if uid and user.uid:
+        lines.insert(1, (UID, _bytes(user.uid)))
     for key, values in user.extra.items():
         name = EXTRA + escaped_key(key)
         lines += [(name, _bytes(value)) for value in values]

@@ -8,10 +8,11 @@ from typing import Any
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.values.addresses import NOT_AN_IP, parse_ip
-from orchtw.values.causes import invalid
+from orchtw.values.causes import forbidden, invalid, not_supported
 from orchtw.values.names import dns_subdomain
 
 Point = Mapping[str, Any]
+_MODES = ("Proxy", "VIP")
 
 
 def load_balancer_causes(balancer: Point, at: str) -> list[Cause]:
@@ -24,6 +25,11 @@ def _points_causes(points: Sequence[Point], at: str) -> Iterator[Cause]:
         address, host = point.get("ip"), point.get("hostname")
         if address and parse_ip(address) is None:
             yield invalid(f"{at}.ingress[{index}].ip", address, "must be a valid IP address")
+        mode = point.get("ipMode")
+        if mode is not None and not address:
+            yield forbidden(f"{at}.ingress[{index}].ipMode", "may not be specified when `ip` is not set")
+        elif mode is not None and mode not in _MODES:
+            yield not_supported(f"{at}.ingress[{index}].ipMode", mode, _MODES)
         if host:
             field = f"{at}.ingress[{index}].hostname"
             yield from (invalid(field, host, text) for text in dns_subdomain(host))

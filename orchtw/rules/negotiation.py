@@ -12,7 +12,7 @@ from orchtw.errors import NotAcceptable, UnsupportedMediaType
 from orchtw.naming.names import Naming
 from orchtw.schema.codec.body import Format
 
-Transform = Literal["Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
+Transform = Literal["Table", "PartialObjectMetadata", "PartialObjectMetadataList", "APIGroupDiscoveryList"]
 PatchType = Literal["json", "merge", "strategic", "apply"]
 
 JSON: Final = "application/json"
@@ -29,6 +29,9 @@ _TRANSFORMS: Final[dict[str, Transform]] = {
     "PartialObjectMetadata": "PartialObjectMetadata",
     "PartialObjectMetadataList": "PartialObjectMetadataList",
 }
+_DISCOVERY_GROUP: Final = "apidiscovery.orch.io"
+_DISCOVERY_KIND: Final = "APIGroupDiscoveryList"
+_NO_PEERS: Final = "nopeer"
 _META_VERSIONS: Final = frozenset({"v1", "v1beta1"})
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
@@ -69,6 +72,7 @@ class Negotiator:
             naming.protobuf_media_type: "protobuf",
             naming.counterpart.protobuf_media_type: "protobuf",
         }
+        self._discovery_group = naming.group(_DISCOVERY_GROUP)
         self._meta_groups = frozenset((naming.meta_group, naming.counterpart.meta_group))
         self._kept = lru_cache(maxsize=_KEPT)(self._choose)
 
@@ -80,15 +84,21 @@ class Negotiator:
         protobuf: bool = True,
         transforms: bool = True,
         pretty: bool = False,
+        discovery: tuple[str, ...] = (),
     ) -> Negotiated:
         """Negotiate the response for an Accept value, which may be empty. Raises NotAcceptable (406).
 
         The entry of highest quality that the endpoint can serve wins. `watch`: the response is a stream, which cannot
         be YAML. `protobuf` False: the kind has no Protobuf form (custom resources), but its metadata has.
         `transforms` False: no Table or partial metadata (discovery, reviews). `pretty`: the result of `wants_pretty`.
+        `discovery`: the versions of aggregated discovery that the endpoint serves.
         """
         choose = self._kept if len(header) <= _LONGEST_KEPT else self._choose
-        return choose(header, watch, protobuf, transforms, pretty)
+        return choose(header, watch, protobuf, transforms, pretty, discovery)
+
+    def discovery_version(self, version: str) -> str:
+        """Return the apiVersion of aggregated discovery in a version."""
+        return f"{self._discovery_group}/{version}"
 
     def status(self, header: str, *, pretty: bool = False) -> Negotiated:
         """Return the form of an error: as `header` requests, else JSON, and never transformed (reference ENC-7)."""
@@ -115,11 +125,22 @@ class Negotiator:
             raise UnsupportedMediaType.of(self.read(protobuf=protobuf))
         return found
 
-    def _choose(self, header: str, watch: bool, protobuf: bool, transforms: bool, pretty: bool) -> Negotiated:
+    def _choose(
+        self,
+        header: str,
+        watch: bool,
+        protobuf: bool,
+        transforms: bool,
+        pretty: bool,
+        discovery: tuple[str, ...] = (),
+    ) -> Negotiated:
         for clause in _clauses(header):
             for media_type, form in self._formats.items():
                 if _covers(clause.media_type, media_type) and not (form == "yaml" and watch):
-                    chosen = self._serve(clause, media_type, form, watch, transforms, pretty)
+                    if discovery and "as" in dict(clause.parameters):
+                        chosen = self._aggregated(clause, media_type, form, pretty, discovery)
+                    else:
+                        chosen = self._serve(clause, media_type, form, watch, transforms, pretty)
                     if chosen is not None and (protobuf or form != "protobuf" or chosen.transform):
                         return chosen
         raise NotAcceptable.of(self.served(watch=watch))
@@ -143,6 +164,27 @@ class Negotiator:
             content_type=f"{media_type};stream=watch" if streamed else media_type,
             transform=transform,
             transform_version=f"{parameters['g']}/{parameters['v']}" if transform else "",
+            pretty=form == "json" and (pretty or parameters.get("pretty") == "1"),
+        )
+
+    def _aggregated(
+        self, clause: _Clause, media_type: str, form: Format, pretty: bool, versions: tuple[str, ...]
+    ) -> Negotiated | None:
+        """Return the form of aggregated discovery, whose parameters the Content-Type repeats; None for another kind.
+
+        Only this vocabulary's group counts: clients compare the parameters with their own (reference DISC-13).
+        """
+        parameters = dict(clause.parameters)
+        group, version, kind = (parameters.get(name) for name in ("g", "v", "as"))
+        if group != self._discovery_group or version not in versions or kind != _DISCOVERY_KIND:
+            return None
+        if parameters.get("stream") or parameters.get("profile", _NO_PEERS) != _NO_PEERS:
+            return None
+        return Negotiated(
+            format=form,
+            content_type=f"{media_type};g={group};v={version};as={kind}",
+            transform="APIGroupDiscoveryList",
+            transform_version=f"{group}/{version}",
             pretty=form == "json" and (pretty or parameters.get("pretty") == "1"),
         )
 

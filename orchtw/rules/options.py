@@ -7,6 +7,7 @@ Invalid (422) with a cause for each broken rule.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any, Final, Literal
 
 import msgspec
@@ -23,6 +24,7 @@ from orchtw.rules.selectors import (
     parse_fields,
     parse_labels,
 )
+from orchtw.rules.shard_selectors import ShardSelector
 from orchtw.values.causes import (
     forbidden,
     go_quote,
@@ -40,6 +42,8 @@ Propagation = Literal["Orphan", "Background", "Foreground"]
 
 EXACT: Final = "Exact"
 NOT_OLDER_THAN: Final = "NotOlderThan"
+IGNORE_READ_ERRORS: Final = "ignoreStoreReadErrorWithClusterBreakingPotential"
+"""Option to delete an object that cannot be read (reference DEL-21)."""
 
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 _VALIDATIONS: Final = ("", "Ignore", "Strict", "Warn")
@@ -53,12 +57,23 @@ _UINT64: Final = 1 << 64
 _INT64: Final = 1 << 63
 
 
+class WatchList(Enum):
+    """Treatment of `sendInitialEvents` by the emulated release."""
+
+    UNKNOWN = "unknown"
+    """The emulated release ignores the parameter."""
+    OFF = "off"
+    """The feature gate is off: it is refused."""
+    ON = "on"
+
+
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of a list, watch or deletecollection: selection and resourceVersion.
 
     `limit` 0 means no limit, also where a limit has no effect (watches, version "0"). `revision` is the requested
     resourceVersion, None if unset. `consistency` names the semantics of reference READ-4; for `continue`, `position`
-    is where the list continues. `timeout_s` is the client's timeoutSeconds, None if unset.
+    is where the list continues. `timeout_s` is the client's timeoutSeconds, None if unset. `initial_events` says if a
+    watch begins with the state, None if unset.
     """
 
     labels: LabelSelector = ALL_LABELS
@@ -69,11 +84,13 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     consistency: Consistency = "latest"
     timeout_s: int | None = None
     bookmarks: bool = False
+    initial_events: bool | None = None
+    shards: ShardSelector | None = None
 
     @property
     def selective(self) -> bool:
         """Report whether a selector may leave objects out."""
-        return not (self.labels.empty and self.fields.empty)
+        return not (self.labels.empty and self.fields.empty and self.shards is None)
 
 
 class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +103,10 @@ class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeleteOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of a delete. None means unset, as do empty preconditions. Negative grace periods become 1 s."""
+    """Options of a delete. None means unset, as do empty preconditions. Negative grace periods become 1 s.
+
+    `ignore_read_errors`: only an object that cannot be read is deleted.
+    """
 
     dry_run: bool = False
     grace_period_s: int | None = None
@@ -94,6 +114,7 @@ class DeleteOptions(msgspec.Struct, frozen=True, kw_only=True):
     orphan_dependents: bool | None = None
     precondition_uid: str | None = None
     precondition_version: str | None = None
+    ignore_read_errors: bool = False
 
 
 _PLAIN_LIST: Final = ListOptions()
@@ -101,9 +122,18 @@ _PLAIN_WRITE: Final = WriteOptions()
 
 
 def list_options(
-    params: Params, selectable: tuple[str, ...], naming: Naming, *, watch: bool = False, custom: bool = False
+    params: Params,
+    selectable: tuple[str, ...],
+    naming: Naming,
+    *,
+    watch: bool = False,
+    custom: bool = False,
+    watch_list: WatchList = WatchList.UNKNOWN,
+    sharded: bool = False,
 ) -> ListOptions:
     """Return the options of a list, watch or deletecollection; `selectable` and `custom` are as in `parse_fields`.
+
+    `watch_list`: what the emulated release makes of sendInitialEvents. `sharded`: shardSelector is known.
 
     Raises BadRequest (400) and Invalid (422), by the table of reference READ-6.
     """
@@ -115,8 +145,9 @@ def list_options(
     timeout_s = _integer(params, "timeoutSeconds")
     labels = parse_labels(_text(params, "labelSelector"))
     fields = parse_fields(_text(params, "fieldSelector"), selectable, custom=custom)
-    if match:
-        _raise("ListOptions", _match_causes(version, match, token, watch), naming)
+    initial = _initial_events(params, watch_list)
+    if match or initial is not None:
+        _raise("ListOptions", _match_causes(version, match, token, watch, initial, watch_list), naming)
     revision = _revision(version, bool(limit))
     if token and revision:
         raise BadRequest("specifying resource version is not allowed when using continue")
@@ -130,7 +161,24 @@ def list_options(
         consistency=consistency,
         timeout_s=timeout_s,
         bookmarks=flag(params, "allowWatchBookmarks"),
+        initial_events=initial,
+        shards=_shards(params) if sharded else None,
     )
+
+
+def _shards(params: Params) -> ShardSelector | None:
+    """Return the parsed shardSelector; an empty one counts as none (reference READ-29)."""
+    text = _text(params, "shardSelector")
+    if not text:
+        return None
+    from orchtw.rules.shard_parser import parse_shards  # noqa: PLC0415 - the language is rarely used
+
+    return parse_shards(text)
+
+
+def _initial_events(params: Params, watch_list: WatchList) -> bool | None:
+    known = watch_list is not WatchList.UNKNOWN and params.get("sendInitialEvents")
+    return flag(params, "sendInitialEvents") if known else None
 
 
 def _consistency(revision: int | None, match: str, limited: bool) -> Consistency:
@@ -143,7 +191,38 @@ def _consistency(revision: int | None, match: str, limited: bool) -> Consistency
     return "not older"
 
 
-def _match_causes(version: str, match: str, token: str, watch: bool) -> list[Cause]:
+def _match_causes(
+    version: str, match: str, token: str, watch: bool, initial: bool | None, watch_list: WatchList
+) -> list[Cause]:
+    """Return the broken rules about resourceVersionMatch and sendInitialEvents (reference READ-6, WATCH-21)."""
+    if watch and watch_list is not WatchList.UNKNOWN:
+        return _watch_causes(match, token, initial, watch_list)
+    causes = _list_causes(version, match, token, watch) if match else []
+    if initial is not None:
+        causes.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    return causes
+
+
+def _watch_causes(match: str, token: str, initial: bool | None, watch_list: WatchList) -> list[Cause]:
+    field, events = "resourceVersionMatch", "sendInitialEvents"
+    causes = []
+    if initial is not None:
+        if match != NOT_OLDER_THAN:
+            causes.append(forbidden(field, f"{events} requires setting {field} to {NOT_OLDER_THAN}"))
+        if watch_list is WatchList.OFF:
+            why = "is forbidden for watch unless the WatchList feature gate is enabled"
+            causes.append(forbidden(events, f"{events} {why}"))
+    if match:
+        if initial is None:
+            causes.append(forbidden(field, f"{field} is forbidden for watch unless {events} is provided"))
+        if match != NOT_OLDER_THAN:
+            causes.append(not_supported(field, match, (NOT_OLDER_THAN,)))
+        if token:
+            causes.append(forbidden(field, f"{field} is forbidden when continue is provided"))
+    return causes
+
+
+def _list_causes(version: str, match: str, token: str, watch: bool) -> list[Cause]:
     field = "resourceVersionMatch"
     causes = []
     if watch:
@@ -229,10 +308,14 @@ def _dry_run(values: list[str], causes: list[Cause]) -> bool:
     return bool(given)
 
 
-def delete_options(params: Params, body: Mapping[str, Any] | None, naming: Naming) -> DeleteOptions:
+def delete_options(
+    params: Params, body: Mapping[str, Any] | None, naming: Naming, *, unsafe: bool = False
+) -> DeleteOptions:
     """Return the options of a delete or deletecollection: of `body`, a decoded DeleteOptions, else of the query.
 
     The query's dryRun also counts if the body has none, so that a dry run never deletes an object (reference DEL-2).
+    Without `unsafe`, the option to ignore read errors is dropped (reference DEL-21).
+
     Raises BadRequest (400) and Invalid (422).
     """
     given = _delete_query(params) if body is None else body
@@ -246,6 +329,9 @@ def delete_options(params: Params, body: Mapping[str, Any] | None, naming: Namin
     if policy is not None and policy not in _POLICIES:
         causes.append(not_supported("propagationPolicy", policy, (*_POLICIES, "nil")))
     dry_run = _dry_run(given.get("dryRun") or params.get("dryRun", []), causes)
+    ignores = unsafe and bool(given.get(IGNORE_READ_ERRORS))
+    if ignores:
+        causes += _unsafe_causes(given, dry_run)
     _raise("DeleteOptions", causes, naming)
     grace_s = given.get("gracePeriodSeconds")
     preconditions = given.get("preconditions") or {}
@@ -256,10 +342,18 @@ def delete_options(params: Params, body: Mapping[str, Any] | None, naming: Namin
         orphan_dependents=orphan,
         precondition_uid=preconditions.get("uid"),
         precondition_version=preconditions.get("resourceVersion"),
+        ignore_read_errors=ignores,
     )
 
 
 _PLAIN_DELETE: Final = DeleteOptions()
+
+
+def _unsafe_causes(given: Mapping[str, Any], dry_run: bool) -> list[Cause]:
+    """Return the causes for options that exclude the one to ignore read errors."""
+    others = ("propagationPolicy", "orphanDependents", "gracePeriodSeconds", "preconditions")
+    found = [*(["dryRun"] if dry_run else []), *(each for each in others if given.get(each) is not None)]
+    return [invalid(IGNORE_READ_ERRORS, True, f"cannot be set together with .{each}") for each in found]
 
 
 def _delete_query(params: Params) -> dict[str, Any]:
@@ -270,6 +364,8 @@ def _delete_query(params: Params) -> dict[str, Any]:
         out["propagationPolicy"] = policy
     if "orphanDependents" in params:
         out["orphanDependents"] = flag(params, "orphanDependents")
+    if IGNORE_READ_ERRORS in params:
+        out[IGNORE_READ_ERRORS] = flag(params, IGNORE_READ_ERRORS)
     if "dryRun" in params:
         out["dryRun"] = params["dryRun"]
     return out

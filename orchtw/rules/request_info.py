@@ -95,8 +95,11 @@ def _of_resource(
             del parts[:2]
             count -= 2
     name = parts[1] if count > 1 else ""
+    fields = labels = ""
     if not name:
         verb, name = _collection(verb, params)
+        if params and verb in _COLLECTION_VERBS:
+            fields, labels = _first(params, "fieldSelector"), _first(params, "labelSelector")
     return RequestInfo(
         is_resource=True,
         verb=verb,
@@ -110,7 +113,14 @@ def _of_resource(
         name=name,
         parts=tuple(parts),
         exact=exact,
+        field_selector=fields,
+        label_selector=labels,
     )
+
+
+def _first(params: Mapping[str, list[str]], name: str) -> str:
+    values = params.get(name)
+    return values[0] if values else ""
 
 
 def _resource_at(parts: list[str]) -> int:

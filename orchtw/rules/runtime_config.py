@@ -15,6 +15,14 @@ _LEVELS = ("api/ga", "api/beta", "api/alpha")
 _SENT_ONLY = "imagepolicy.orch.io/v1alpha1"
 """Version that the server only sends to webhooks: the flag may name it, without effect (reference PLUG-50)."""
 
+_POLICIES = "{}policies.admissionregistration.orch.io", "{}policybindings.admissionregistration.orch.io"
+GATED = {
+    name.format(f"{word.lower()}admission"): f"{word}AdmissionPolicy"
+    for word in ("Mutating", "Validating")
+    for name in _POLICIES
+} | {"selfsubjectreviews.authentication.orch.io": "APISelfSubjectReview"}
+"""Feature gates of whole resources, by the resource's qualified name in the neutral vocabulary."""
+
 
 def enabled(catalogue: Catalogue, settings: Iterable[tuple[str, str]]) -> tuple[ResourceType, ...]:
     """Return the resources to serve, in the catalogue's order.

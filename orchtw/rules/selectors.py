@@ -37,6 +37,7 @@ __all__ = [
     "field_value",
     "parse_fields",
     "parse_labels",
+    "requirement_causes",
     "selector_of_object",
     "validate_selector_object",
 ]
@@ -322,8 +323,10 @@ def selector_of_object(selector: Mapping[str, Any] | None) -> LabelSelector:
             raise BadRequest(f"{go_quote(entry['operator'])} is not a valid label selector operator")
         values = tuple(sorted(set(entry.get("values") or ())))
         if bool(values) is not (operator in _KEYWORDS):
-            raise BadRequest(f"values: the operator {entry['operator']} at key {go_quote(entry['key'])} takes "
-                             + ("none" if values else "at least one"))
+            raise BadRequest(
+                f"values: the operator {entry['operator']} at key {go_quote(entry['key'])} takes "
+                + ("none" if values else "at least one")
+            )
         requirements.append(Requirement(entry["key"], operator, values))
     return LabelSelector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
 
@@ -348,18 +351,25 @@ def validate_selector_object(selector: Mapping[str, Any], field: str) -> list[Ca
     return causes
 
 
-def _expression(entry: Mapping[str, Any], field: str) -> Sequence[Cause]:
-    causes: list[Cause] = []
+def requirement_causes(entry: Mapping[str, Any], field: str, *, later_operators: bool = False) -> list[Cause]:
+    """Return the causes that reject operator and values of the requirement at `field`.
+
+    With `later_operators`, an unknown operator is allowed: a later release may have added it.
+    """
     operator, values = entry.get("operator", ""), entry.get("values") or ()
     if operator in ("In", "NotIn"):
         if not values:
-            causes.append(required(f"{field}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+            return [required(f"{field}.values", "must be specified when `operator` is 'In' or 'NotIn'")]
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            causes.append(
-                forbidden(f"{field}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
-            )
-    else:
-        causes.append(invalid(f"{field}.operator", operator, "not a valid selector operator"))
+            why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            return [forbidden(f"{field}.values", why)]
+    elif not later_operators:
+        return [invalid(f"{field}.operator", operator, "not a valid selector operator")]
+    return []
+
+
+def _expression(entry: Mapping[str, Any], field: str) -> Sequence[Cause]:
     key = entry.get("key", "")
-    return causes + [invalid(f"{field}.key", key, text) for text in names.qualified_name(key)]
+    named = (invalid(f"{field}.key", key, text) for text in names.qualified_name(key))
+    return [*requirement_causes(entry, field), *named]

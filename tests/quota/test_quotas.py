@@ -32,10 +32,11 @@ def asked(
     assert evaluator is not None
     usage = evaluator.usage(obj)
     used = usage.amounts(0)
-    before = amounts({}) if old is None else evaluator.usage(old).amounts(0)
+    before = None if old is None else evaluator.usage(old)
+    grows = growth(used, amounts({}) if before is None else before.amounts(0))
     return AskedUsage(
-        evaluator=evaluator, usage=usage, used=used, grows=growth(used, before), missing=evaluator.missing(obj),
-        limited=limited,
+        evaluator=evaluator, usage=usage, used=used, grows=grows, missing=evaluator.missing(obj), limited=limited,
+        before=before,
     )  # fmt: skip
 
 
@@ -47,6 +48,67 @@ class FitCase(SynchronousTestCase):
 
     def refusal(self, write: AskedUsage, *quotas: Quota) -> str:
         return str(self.assertRaises(Refused, fit, [*map(Standing, quotas)], write))
+
+
+def claim(wanted: str = "", **status: Any) -> Object:
+    spec: Object = {"resources": {"requests": {"storage": "1Gi"}}}
+    if wanted:
+        spec["volumeAttributesClassName"] = wanted
+    return {"metadata": {"name": "c"}, "spec": spec, "status": status}
+
+
+def of_classes(operator: str, *values: str) -> Object:
+    term = {"scopeName": "VolumeAttributesClass", "operator": operator, "values": list(values)}
+    return {"matchExpressions": [term]}
+
+
+class ClaimScopeTests(FitCase):
+    """Quotas of claims by their classes of volume attributes (reference PLUG-25)."""
+
+    CLAIMS = "persistentvolumeclaims"
+
+    def charged(self, write: AskedUsage, **spec: Any) -> Object:
+        return self.charges(write, quota("q", {"requests.storage": "5Gi"}, **spec))
+
+    def test_operators(self) -> None:
+        """A claim matches by the class that it asks for, has, or is on the way to (reference PLUG-25)."""
+        gold, plain = asked(claim("gold"), self.CLAIMS), asked(claim(), self.CLAIMS)
+        leaving = asked(claim("iron", currentVolumeAttributesClassName="gold"), self.CLAIMS)
+        coming = asked(claim(modifyVolumeStatus={"targetVolumeAttributesClassName": "gold"}), self.CLAIMS)
+        for selector, matching in (
+            (of_classes("In", "gold"), (gold, leaving, coming)),
+            (of_classes("NotIn", "gold"), (plain, leaving)),
+            (of_classes("Exists"), (gold, leaving, coming)),
+            (of_classes("DoesNotExist"), (plain,)),
+        ):
+            for write in (gold, plain, leaving, coming):
+                expected = {"q": {"requests.storage": "1Gi"}} if write in matching else {}
+                self.assertEqual(self.charged(write, scopeSelector=selector), expected, selector)
+        self.assertEqual(self.charged(gold, scopes=["VolumeAttributesClass"]), {"q": {"requests.storage": "1Gi"}})
+        self.assertEqual(self.charged(gold, scopes=["PriorityClass"]), {})
+        of_pods = quota("q", {"pods": "1"}, scopeSelector=of_classes("Exists"))
+        self.assertEqual(self.charges(asked(pod()), of_pods), {})
+
+    def test_change_of_class(self) -> None:
+        """A claim that comes to a class is charged in full, and refused if that is too much (reference PLUG-25)."""
+        moved = asked(claim("gold"), self.CLAIMS, claim("iron"))
+        stays = asked(claim("gold"), self.CLAIMS, claim("gold"))
+        gold = of_classes("In", "gold")
+        self.assertEqual(self.charged(moved, scopeSelector=gold), {"q": {"requests.storage": "1Gi"}})
+        self.assertEqual(self.charged(stays, scopeSelector=gold), {})
+        self.assertIn("exceeded quota: q", self.refusal(moved, quota("q", {self.CLAIMS: "0"}, scopeSelector=gold)))
+
+    def test_limited(self) -> None:
+        """A class can be used only where a quota grants it (reference PLUG-31)."""
+        rule = Requirement("VolumeAttributesClass", "In", ("gold",))
+        limited = (Limited(group="", plural=self.CLAIMS, scopes=(rule,)),)
+        why = "insufficient quota to match these scopes: [{VolumeAttributesClass In [gold]}]"
+        moved = asked(claim("gold"), self.CLAIMS, claim("iron"), limited)
+        for write in (asked(claim("gold"), self.CLAIMS, limited=limited),):
+            self.assertEqual(self.refusal(write), why)
+        granted = quota("q", {self.CLAIMS: "5"}, scopeSelector=of_classes("In", "gold"))
+        self.assertEqual(self.charges(moved, granted), {"q": {self.CLAIMS: "1"}})
+        self.assertEqual(self.charges(asked(claim("iron"), self.CLAIMS, limited=limited)), {})
 
 
 class FitTests(FitCase):

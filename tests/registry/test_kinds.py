@@ -109,8 +109,8 @@ class TraitsTests(SynchronousTestCase):
         """The kinds that a PUT may create (reference KIND-8)."""
         self.assertEqual(
             {record.kind for record in KINDS.values() if record.create_on_update},
-            {"Endpoints", "Event", "LimitRange", "Service", "Lease", "RuntimeClass", "Role", "ClusterRole"}
-            | {"RoleBinding", "ClusterRoleBinding"},
+            {"Endpoints", "Event", "LimitRange", "Service", "Lease", "LeaseCandidate", "RuntimeClass", "Role"}
+            | {"ClusterRole", "RoleBinding", "ClusterRoleBinding"},
         )
 
     def test_version_required(self) -> None:
@@ -118,7 +118,10 @@ class TraitsTests(SynchronousTestCase):
         self.assertEqual(
             {record.kind for record in KINDS.values() if not record.unconditional_update},
             {"RuntimeClass", "PodDisruptionBudget", "StorageVersion", "CSIDriver", "CSINode", "CSIStorageCapacity"}
-            | {"VolumeAttachment", "Lease", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+            | {"VolumeAttachment", "Lease", "LeaseCandidate"}
+            | {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+            | {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
+            | {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
             | {"CustomResourceDefinition", "APIService"},
         )
 

@@ -16,9 +16,10 @@ from orchtw.admission.attributes import Attributes
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.stored import Stored
-from orchtw.testing.in_process import ClientAnswer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.verbs import deletecollection
 from orchtw.writes import drafts, object_interfaces
+from tests.in_process import InProcessServer
 from tests.verbs.served import PLUGIN, Recorder
 
 reactor: Any = installed_reactor
@@ -34,14 +35,15 @@ class LargeWriteTests(TestCase):
         self.addCleanup(self.server.stop)
         self.threads: dict[str, bool] = {}
         for owner, name in ((Stored, "prepare"), (Stored, "load"), (FieldOwnership, "of")):
-            self.note(owner, name)
+            self.note(owner, name, name)
+        self.note(Stored, "load_draft", "load")
 
-    def note(self, owner: type, name: str) -> None:
-        """Remember whether the last call of a method was made outside the reactor's thread."""
+    def note(self, owner: type, name: str, noted: str) -> None:
+        """Remember, as `noted`, whether the last call of a method was made outside the reactor's thread."""
         method = getattr(owner, name)
 
         def noting(*args: Any) -> Any:
-            self.threads[name] = current_thread() is not main_thread()
+            self.threads[noted] = current_thread() is not main_thread()
             return method(*args)
 
         self.patch(owner, name, noting)

@@ -17,6 +17,7 @@ from orchtw.registry.older_values import OlderValues
 from orchtw.registry.rewriting import StoredNames
 from orchtw.registry.strategies import strategy_for
 from orchtw.registry.targets import storage_prefix
+from orchtw.schema.additions import RELEASE_1_24
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap
@@ -28,7 +29,7 @@ from tests.validation.paths import GONE, value_at
 from tests.verbs.served import MERGE, ServedCase
 
 NAMING = Naming.orch()
-CATALOGUE = Catalogue.load(NAMING)
+CATALOGUE = Catalogue.load(NAMING, RELEASE_1_24)
 CODECS = Codecs(CATALOGUE)
 TEMPLATE = {
     "metadata": {"labels": {"a": "b"}},

@@ -5,9 +5,9 @@ from __future__ import annotations
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.in_process import InProcessServer
 from orchtw.wire.objects import Object
 from tests.end_to_end.minimal import signing_request
+from tests.in_process import InProcessServer
 
 REQUESTS = "/apis/certificates.orch.io/v1/certificatesigningrequests"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"

@@ -64,6 +64,8 @@ class ReleaseTests(TargetsCase):
         self.assertIsNone(few.find("", "v1", "secrets"))
         self.assertEqual(few.stored_target("", "v1", "secrets").resource.kind, "Secret")
         self.assertRaises(KeyError, few.stored_target, "", "v1", "nothing")
+        self.assertIs(few.stored_as("", "secrets"), few.stored_target("", "v1", "secrets").stored)
+        self.assertRaises(KeyError, few.stored_as, "", "nothing")
         self.assertEqual([each.resource.plural for each in few.served()], ["pods"])
         self.assertEqual((set(few.versions), [each.plural for each in few.resources]), ({("", "v1")}, ["pods"]))
 

@@ -27,6 +27,13 @@ class IdentityTests(SynchronousTestCase):
             ],
         )
 
+    def test_uid(self) -> None:
+        """The uid has a line if it is asked for and not empty (reference AGG-5)."""
+        user = UserInfo(name="jane", uid="7")
+        self.assertEqual(identity_headers(user, uid=True), [("X-Remote-User", "jane"), ("X-Remote-Uid", "7")])
+        self.assertEqual(identity_headers(user), [("X-Remote-User", "jane")])
+        self.assertEqual(identity_headers(UserInfo(name="jane"), uid=True), [("X-Remote-User", "jane")])
+
     @examples(100)
     @given(st.text().map(str.lower))
     def test_keys(self, key: str) -> None:

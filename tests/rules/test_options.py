@@ -20,8 +20,11 @@ def params(query: str) -> dict[str, list[str]]:
     return parse_qs(query, keep_blank_values=True)
 
 
-def list_options(query: str, watch: bool = False) -> options.ListOptions:
-    return options.list_options(params(query), ("metadata.name", "metadata.namespace"), NAMING, watch=watch)
+def list_options(
+    query: str, watch: bool = False, watch_list: options.WatchList = options.WatchList.UNKNOWN
+) -> options.ListOptions:
+    selectable = ("metadata.name", "metadata.namespace")
+    return options.list_options(params(query), selectable, NAMING, watch=watch, watch_list=watch_list)
 
 
 class ListOptionsTests(SynchronousTestCase):
@@ -110,6 +113,34 @@ class ListOptionsTests(SynchronousTestCase):
         found = list_options(f"limit=5&continue={TOKEN}&timeoutSeconds=30&allowWatchBookmarks=true", watch=True)
         self.assertEqual((found.limit, found.position, found.timeout_s, found.bookmarks), (0, None, 30, True))
         self.assertFalse(list_options("allowWatchBookmarks=false", watch=True).bookmarks)
+
+    def test_initial_events(self) -> None:
+        """sendInitialEvents needs a watch, a match and its gate; before 1.27 it is ignored (reference WATCH-21)."""
+        on, off, unknown = options.WatchList.ON, options.WatchList.OFF, options.WatchList.UNKNOWN
+        send, match = "sendInitialEvents=true", "resourceVersionMatch=NotOlderThan"
+        requires = "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to"
+        unless = f"{MATCH} is forbidden for watch unless sendInitialEvents is provided"
+        gate = "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature"
+        for query, watch, watch_list, texts in [
+            (send, True, on, [f"{requires} NotOlderThan"]),
+            (f"{send}&resourceVersionMatch=Exact&resourceVersion=1", True, on, [requires, "Unsupported value"]),
+            (f"{send}&{match}", True, off, [f"{gate} gate is enabled"]),
+            (match, True, on, [unless]),
+            (match, True, off, [unless]),
+            (f"{send}&{match}&resourceVersion=1", False, on, ["sendInitialEvents is forbidden for list"]),
+            (f"{match}&{send}", True, unknown, [f"{MATCH} is forbidden for watch"]),
+        ]:
+            error = self.assertRaises(Invalid, list_options, query, watch, watch_list)
+            self.assertEqual((error.code, error.reason), (422, "Invalid"))
+            for text in texts:
+                self.assertIn(text, error.message, query)
+        for query, watch_list, expected in [
+            (f"{send}&{match}", on, True),
+            (f"sendInitialEvents=false&{match}&resourceVersion=5", on, False),
+            ("resourceVersion=5", on, None),
+            (send, unknown, None),
+        ]:
+            self.assertIs(list_options(query, True, watch_list).initial_events, expected, query)
 
     def test_selective(self) -> None:
         """Any selector makes the list selective: the number of remaining items is then unknown
@@ -209,6 +240,26 @@ class DeleteOptionsTests(SynchronousTestCase):
         self.assertIsNone(
             options.delete_options(params("gracePeriodSeconds=5"), {"kind": "X"}, NAMING).grace_period_s
         )
+
+    def test_read_errors(self) -> None:
+        """To ignore read errors excludes all other options, and is dropped without its gate (reference DEL-21)."""
+        name = options.IGNORE_READ_ERRORS
+        body = {name: True}
+        self.assertTrue(options.delete_options({}, body, NAMING, unsafe=True).ignore_read_errors)
+        self.assertTrue(options.delete_options(params(f"{name}=true"), None, NAMING, unsafe=True).ignore_read_errors)
+        self.assertFalse(options.delete_options({}, {name: False}, NAMING, unsafe=True).ignore_read_errors)
+        self.assertEqual(options.delete_options({}, body, NAMING), options.DeleteOptions())
+        for other, value in (
+            ("dryRun", ["All"]),
+            ("propagationPolicy", "Orphan"),
+            ("orphanDependents", False),
+            ("gracePeriodSeconds", 0),
+            ("preconditions", {}),
+        ):
+            with self.assertRaises(Invalid) as caught:
+                options.delete_options({}, {**body, other: value}, NAMING, unsafe=True)
+            text = f"{name}: Invalid value: true: cannot be set together with .{other}"
+            self.assertTrue(caught.exception.message.endswith(text), caught.exception.message)
 
     def test_query(self) -> None:
         """Without a body the query is read."""

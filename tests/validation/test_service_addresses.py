@@ -1,5 +1,5 @@
 """Addresses and ports of services as they are written one after the other."""
-# covers: orchtw.registry.allocation.addresses, orchtw.registry.allocation.families
+# covers: orchtw.registry.allocation.cluster_ips, orchtw.registry.allocation.families
 # covers: orchtw.registry.allocation.node_ports
 
 from __future__ import annotations

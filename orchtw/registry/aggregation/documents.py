@@ -1,4 +1,6 @@
-"""OpenAPI documents of the servers behind APIServices, fetched periodically (reference AGG-13)."""
+"""OpenAPI documents and lists of resources of the servers behind APIServices, fetched periodically (reference
+AGG-13, DISC-16).
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,11 @@ from twisted.python.failure import Failure
 
 from orchtw.errors import StatusError
 from orchtw.registry.aggregation.backends import Backends, NoAnswer
-from orchtw.registry.aggregation.services import ApiService, ApiServices
+from orchtw.registry.aggregation.services import ApiService, ApiServices, GroupVersion
 from orchtw.registry.offload import Offload
 from orchtw.request import UserInfo
 from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
 
 if TYPE_CHECKING:
     from orchtw.schema.openapi.foreign import Foreign
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
 INTERVAL_S: Final = 60.0
 FETCH_S: Final = 30.0
 V2_BYTES: Final = 8 << 20
+LIST_BYTES: Final = 1 << 20
+MOST_RESOURCES: Final = 1000
+"""Limit of the entries of one server's list."""
 INDEX_BYTES: Final = 1 << 20
 USER: Final = UserInfo(name="system:aggregator")
 
@@ -50,6 +56,13 @@ class _Fetched(msgspec.Struct, eq=False):
             self.running.cancel()
 
 
+class _Listed(msgspec.Struct, frozen=True):
+    """Resources that the server of an APIService listed."""
+
+    service: ApiService
+    entries: Sequence[Object]
+
+
 class RemoteDocuments(Service):
     """Documents of available servers. One that fails changes nothing for the others, and keeps its last document."""
 
@@ -63,6 +76,8 @@ class RemoteDocuments(Service):
         self._clock = clock
         self._fetched: dict[str, _Fetched] = {}
         self._listeners: list[Callable[[], None]] = []
+        self._lists: dict[GroupVersion, _Listed] = {}
+        self._list_listeners: list[Callable[[], None]] = []
         services.listen(self._changed)
 
     @property
@@ -76,9 +91,18 @@ class RemoteDocuments(Service):
         found = (each for _, each in sorted(self._fetched.items()) if each.v3 is not None)
         return {each.service.path[1:]: (each.service, each.v3 or "") for each in found}
 
+    def resources(self, group_version: GroupVersion) -> Sequence[Object] | None:
+        """Return the entries that a server listed last, also if it does not answer now; None: it never has."""
+        found = self._lists.get(group_version)
+        return None if found is None else found.entries
+
     def listen(self, changed: Callable[[], None]) -> None:
-        """Call `changed` whenever the documents have changed."""
+        """Call `changed` whenever the OpenAPI documents have changed."""
         self._listeners.append(changed)
+
+    def listen_to_lists(self, changed: Callable[[], None]) -> None:
+        """Call `changed` whenever a list of resources has changed."""
+        self._list_listeners.append(changed)
 
     def startService(self) -> None:
         """Begin to fetch documents."""
@@ -93,10 +117,12 @@ class RemoteDocuments(Service):
             each.stop()
         self._fetched = {}
 
-    def _changed(self, _old: ApiService | None, new: ApiService | None) -> None:
+    def _changed(self, old: ApiService | None, new: ApiService | None) -> None:
+        if old is not None and (new is None or new.backend != old.backend):
+            self._lists.pop(old.group_version, None)
         if not self.running:
             return
-        gone = [each for each in (_old, new) if each is not None and each.name in self._fetched]
+        gone = [each for each in (old, new) if each is not None and each.name in self._fetched]
         usable = new is not None and new.backend is not None and new.available and bool(new.group)
         for each in gone[:1]:
             known = self._fetched[each.name]
@@ -124,9 +150,7 @@ class RemoteDocuments(Service):
 
     def _failed(self, failure: Failure, each: _Fetched) -> None:
         if not isinstance(failure.value, CancelledError):
-            self._log.failure(
-                "failed to merge the OpenAPI document of APIService {name}", failure, name=each.service.name
-            )
+            self._log.failure("failed to read the documents of APIService {name}", failure, name=each.service.name)
 
     def _again(self, _result: object, each: _Fetched) -> None:
         each.running = None
@@ -135,13 +159,31 @@ class RemoteDocuments(Service):
 
     async def _fetch(self, each: _Fetched) -> None:
         before = each.v2, each.v3
-        for fetch in (self._fetch_v2, self._fetch_v3):
+        for fetch in (self._fetch_list, self._fetch_v2, self._fetch_v3):
             try:
                 await fetch(each)
             except (NoAnswer, ValueError, StatusError) as problem:
-                self._log.info("OpenAPI of APIService {name}: {why}", name=each.service.name, why=str(problem))
+                self._log.info("documents of APIService {name}: {why}", name=each.service.name, why=str(problem))
         if (each.v2, each.v3) != before and self._fetched.get(each.service.name) is each:
             self._tell()
+
+    async def _fetch_list(self, each: _Fetched) -> None:
+        service = each.service
+        assert service.backend is not None
+        headers = [("Accept", "application/json")]
+        answer = await self._backends.get(
+            service.backend, service.path, USER, headers=headers, timeout_s=FETCH_S, limit=LIST_BYTES
+        )
+        if answer.head.code != 200 or self._fetched.get(service.name) is not each:
+            return
+        found = loads(answer.body)
+        listed = found.get("resources") if isinstance(found, dict) else None
+        entries = [entry for entry in listed or () if isinstance(entry, dict)][:MOST_RESOURCES]
+        known = self._lists.get(service.group_version)
+        if known is None or known.entries != entries:
+            self._lists[service.group_version] = _Listed(service, entries)
+            for changed in self._list_listeners:
+                changed()
 
     async def _fetch_v2(self, each: _Fetched) -> None:
         service = each.service

@@ -9,11 +9,13 @@ from typing import Any, Final
 
 import orjson
 
+from orchtw.config.releases import LAST, Release
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.schema.catalogue import Column, ResourceType, ScalePaths, Subresource
+from orchtw.schema.custom import formats
 from orchtw.schema.custom.keywords import extensions
-from orchtw.schema.custom.schemas import CustomSchema
+from orchtw.schema.custom.structural import CustomSchema
 from orchtw.schema.schemas import OBJECT_META, Kind, Schemas
 from orchtw.schema.versions import maturity
 from orchtw.wire.json_values import loads
@@ -25,10 +27,13 @@ _SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
 _EVERYTHING: Final = b'{"type":"object","%spreserve-unknown-fields":true}'
 
 
-def kinds_of(definition: Object, schemas: Schemas, *, rules: bool = True) -> list[Kind]:
+def kinds_of(
+    definition: Object, schemas: Schemas, *, rules: bool = True, release: Release = LAST
+) -> list[Kind]:
     """Return the kinds for `Targets.add`: every version of the definition, also those that are not served.
 
     The definition is canonical, valid, and its names have been accepted. `rules`: enforce those in schemas.
+    `release`: the one whose formats are validated.
     """
     naming = schemas.naming
     metadata = schemas.struct(OBJECT_META)
@@ -38,7 +43,7 @@ def kinds_of(definition: Object, schemas: Schemas, *, rules: bool = True) -> lis
     found: list[Kind] = []
     for version in versions:
         resource = _resource(definition, version, preferred, naming)
-        source = _source(version, naming, rules=rules)
+        source = _source(version, naming, rules=rules, release=release)
         schema = CustomSchema(resource.message, source, metadata, naming)
         _ = schema.keys  # made here, where nobody waits for it
         found.append((resource, schema))
@@ -67,7 +72,7 @@ def _resource(definition: Object, version: Object, preferred: str, naming: Namin
         default_on=version["served"],
         preferred=name == preferred,
         delete_returns_object=False,
-        field_selectors=FIELDS if spec["scope"] == "Namespaced" else FIELDS[:1],
+        field_selectors=(*FIELDS[: 2 if spec["scope"] == "Namespaced" else 1], *selectable_fields(version)),
         introduced=None,
         deprecated=None,
         removed=None,
@@ -77,6 +82,11 @@ def _resource(definition: Object, version: Object, preferred: str, naming: Namin
         protobuf=False,
         warning=_warning(definition, version),
     )
+
+
+def selectable_fields(version: Object) -> tuple[str, ...]:
+    """Return the fields that selectors of a version may name, beside those of metadata."""
+    return tuple(each["jsonPath"].removeprefix(".") for each in version.get("selectableFields") or ())
 
 
 def _subresources(version: Object, group: str, kind: str, naming: Naming) -> list[Subresource]:
@@ -128,18 +138,24 @@ def _warning(definition: Object, version: Object) -> str:
     return f"{text}; use {spec['group']}/{newer} {kind}"
 
 
-def _source(version: Object, naming: Naming, *, rules: bool) -> bytes:
+def _source(version: Object, naming: Naming, *, rules: bool, release: Release) -> bytes:
+    """Return the JSON of a version's schema, without rules unless they are enforced, and without later formats."""
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
     if schema is None:
         return _EVERYTHING % naming.extension_prefix.encode()
     source = orjson.dumps(schema)
     key = extensions(naming).validations
-    if rules or key.encode() not in source:
+    kept = rules or key.encode() not in source
+    if kept and (release >= formats.NEWEST or b'"format"' not in source):
         return source
     copy = loads(source)
     for node in walk(copy, Path(None, ""), extensions(naming)):
         drop: Any = node.schema
-        drop.pop(key, None)
+        if not rules:
+            drop.pop(key, None)
+        name = drop.get("format")
+        if name and formats.find(name) is not None and not formats.is_known(name, release):
+            del drop["format"]
     return orjson.dumps(copy)
 
 

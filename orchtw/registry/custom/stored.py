@@ -11,6 +11,7 @@ from orchtw.errors import StatusError
 from orchtw.registry.stored import STORED, Stored
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
+from orchtw.rules.field_selectors import custom_field_value
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.json_glance import glance
@@ -25,7 +26,8 @@ class CustomStored(Stored):
 
     What is read from the store is pruned and gets its defaults by the schema of its own version. If `same`, all
     versions have the same fields, and it is shown in the storage version; else as it is. An entry that nobody has
-    asked for more than names and labels has its bytes as they are stored.
+    asked for more than names and labels has its bytes as they are stored. `fields` are those that selectors of any
+    version may name.
     """
 
     def __init__(
@@ -37,8 +39,10 @@ class CustomStored(Stored):
         codecs: Mapping[str, Codec],
         *,
         same: bool,
+        fields: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(resource, codec, strategy, prefix, resource.field_selectors)
+        super().__init__(resource, codec, strategy, prefix, fields)
+        self._readers = tuple(map(custom_field_value, fields))
         self.codecs = codecs
         self._same = same
         self._heads = {b'%b"metadata":{' % each.type_prefix: version for version, each in codecs.items()}

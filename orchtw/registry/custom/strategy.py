@@ -64,6 +64,8 @@ class CustomStrategy(Strategy):
         scaled = {**new, "metadata": old["metadata"]}
         if self.has_status:
             scaled = self.prepare_for_status(old, scaled, now)
+        # A part that the path of the replicas added lacks its defaults, which reads fill in, and no manager owns.
+        self._codec.set_defaults(scaled)
         return scaled
 
     def subresource_ignores(self, name: str) -> tuple[str, ...]:
@@ -79,6 +81,14 @@ class CustomStrategy(Strategy):
     def validate_content(self, obj: Object, old: Object | None) -> list[Cause]:
         """Return the causes of the whole object's schema, and of its Scale."""
         return self._codec.check(obj, old) + (self._paths.causes(obj) if self._paths else [])
+
+    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+        """Return the texts of broken rules that count no more: the values that break them have not changed."""
+        return [*super().warnings(obj, old), *self._codec.excused(obj, old)]
+
+    def excused(self, new: Object, old: Object) -> list[str]:
+        """Return those texts alone."""
+        return self._codec.excused(new, old)
 
     def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
         if name != "status" or self._paths is None:

@@ -32,7 +32,8 @@ class CustomTarget(Target):
         return obj
 
     def load_draft(self, entry: Entry) -> Object:
-        return self.load(entry)
+        is_plain = self.from_storage is None and self.forms is None and self.stored.is_current(entry)
+        return self.stored.load_draft(entry) if is_plain else self.load(entry)
 
     def shown_draft(self, draft: Object) -> Object:
         return draft

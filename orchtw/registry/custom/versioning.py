@@ -10,6 +10,7 @@ import msgspec
 from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller, CallFailed
 from orchtw.outbound.remote import Remote
+from orchtw.registry.custom.kinds import selectable_fields
 from orchtw.registry.custom.stored import CustomStored
 from orchtw.registry.custom.target import CustomTarget, WebhookTarget
 from orchtw.registry.custom.webhook import ANSWER_BYTES, TIMEOUT_S, CallLost, Converter, WebhookConverter
@@ -20,7 +21,7 @@ from orchtw.registry.target import Target
 from orchtw.registry.versioning import MakeVersioning, VersioningParts
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codec import Codec
-from orchtw.schema.custom.schemas import CustomSchema
+from orchtw.schema.custom.structural import CustomSchema
 from orchtw.wire.objects import Object
 
 
@@ -35,13 +36,15 @@ class Versionings(msgspec.Struct, frozen=True, kw_only=True):
     def of(self, definition: Object) -> MakeVersioning:
         """Return the conversion between the versions of a valid definition."""
         conversion = definition["spec"].get("conversion") or {}
+        versions = definition["spec"]["versions"]
+        fields = tuple(dict.fromkeys(field for version in versions for field in selectable_fields(version)))
         if conversion.get("strategy") != "Webhook":
-            return SameFields
+            return partial(SameFields, fields=fields)
         webhook = conversion["webhook"]
         call = WebhookCall(self.caller, Remote.of_client_config(webhook["clientConfig"]))
         reviews = webhook["conversionReviewVersions"]
         converter = WebhookConverter(call, reviews, self.run, self.new_uid, self.naming)
-        return partial(ByWebhook, converter=converter)
+        return partial(ByWebhook, converter=converter, fields=fields)
 
 
 class WebhookCall:
@@ -59,12 +62,16 @@ class WebhookCall:
 
 
 class SameFields(msgspec.Struct, frozen=True):
-    """See `Versioning`, for the strategy None: objects are pruned as their new version asks for."""
+    """See `Versioning`, for the strategy None: objects are pruned as their new version asks for.
+
+    `fields`: those that selectors of any version may name.
+    """
 
     codecs: Mapping[str, Codec]
+    fields: tuple[str, ...] = ()
 
     def stored(self, resource: ResourceType, codec: Codec, strategy: Strategy, prefix: str) -> Stored:
-        return CustomStored(resource, codec, strategy, prefix, self.codecs, same=True)
+        return CustomStored(resource, codec, strategy, prefix, self.codecs, same=True, fields=self.fields)
 
     def target(self, parts: VersioningParts) -> Target:
         home, codec = parts.stored.codec, parts.codec
@@ -77,13 +84,14 @@ class SameFields(msgspec.Struct, frozen=True):
 
 
 class ByWebhook(msgspec.Struct, frozen=True):
-    """See `Versioning`, for the strategy Webhook."""
+    """See `Versioning`, for the strategy Webhook. Selectors see the fields of the version that an object lies in."""
 
     codecs: Mapping[str, Codec]
     converter: Converter
+    fields: tuple[str, ...] = ()
 
     def stored(self, resource: ResourceType, codec: Codec, strategy: Strategy, prefix: str) -> Stored:
-        return CustomStored(resource, codec, strategy, prefix, self.codecs, same=False)
+        return CustomStored(resource, codec, strategy, prefix, self.codecs, same=False, fields=self.fields)
 
     def target(self, parts: VersioningParts) -> Target:
         target = self._made(parts)

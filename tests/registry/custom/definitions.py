@@ -7,8 +7,8 @@ from typing import Any
 from twisted.internet import reactor
 from twisted.internet.task import deferLater
 
-from orchtw.testing.in_process import InProcessServer
 from orchtw.wire.objects import Object
+from tests.in_process import InProcessServer
 
 GROUP = "shop.example.com"
 STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}

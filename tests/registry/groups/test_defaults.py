@@ -19,8 +19,8 @@ from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.kind_codec import KindCodec
-from orchtw.testing.in_process import InProcessServer
 from orchtw.wire.objects import Object
+from tests.in_process import InProcessServer
 
 NAMING = Naming.orch()
 CATALOGUE = Catalogue.load(NAMING)

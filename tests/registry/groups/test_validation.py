@@ -7,9 +7,9 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
-from orchtw.registry.groups.scheduling import validate_priority_class
-from orchtw.testing.in_process import InProcessServer
+from orchtw.registry.groups.scheduling.priority_classes import validate_priority_class
 from orchtw.wire.objects import Object
+from tests.in_process import InProcessServer
 
 RESERVED = "Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: "
 

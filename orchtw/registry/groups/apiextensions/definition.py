@@ -7,8 +7,11 @@ from typing import Any, Final
 
 import orjson
 
+from orchtw.config.releases import LAST, Release
+from orchtw.errors import Cause
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.apiextensions.conditions import TERMINATING, Finding, with_condition
+from orchtw.registry.groups.apiextensions.format_warnings import format_warnings
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.registry.groups.apiextensions.validation import validate_definition, validate_definition_status
 from orchtw.registry.kind import KindRecord
@@ -70,12 +73,20 @@ class DefinitionStrategy(Strategy):
     """Write rules of definitions: status.storedVersions is kept from the beginning on.
 
     `expressions`: whether rules in the Common Expression Language are kept; they always are where some were before.
+    `release`: the one whose language new expressions have, and whose formats are known.
     """
 
     expressions = True
+    release = LAST
 
     def configure(self, gates: Mapping[str, bool]) -> None:
         self.expressions = gates["CustomResourceValidationExpressions"]
+
+    def emulate(self, release: Release) -> None:
+        self.release = release
+
+    def validate_own(self, obj: Object, old: Object | None) -> list[Cause]:
+        return validate_definition(obj, old, self.naming, self.release)
 
     def work_bytes(self, obj: Object, size_bytes: int) -> int:
         """Return the cost of a write in bytes: rules, patterns and schemas take milliseconds each."""
@@ -117,6 +128,9 @@ class DefinitionStrategy(Strategy):
         """Report whether a definition waits for its objects to be deleted; the finalizer takes over from there."""
         return not obj["metadata"].get("deletionTimestamp")
 
+    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+        return [*super().warnings(obj, old), *format_warnings(obj, old, self.naming, self.release)]
+
     def begin_termination(self, obj: Object) -> None:
         meta, status = obj["metadata"], obj.get("status") or {}
         finalizers, own = list(meta.get("finalizers") or ()), self.naming.translate(CLEANUP_FINALIZER)
@@ -153,6 +167,5 @@ CUSTOM_RESOURCE_DEFINITION = KindRecord(
     free_finalizers=True,
     json_kept=True,
     set_defaults=set_definition_defaults,
-    validate=validate_definition,
     validate_status=validate_definition_status,
 )

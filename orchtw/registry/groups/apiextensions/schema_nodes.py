@@ -78,7 +78,7 @@ def walk(schema: Schema, path: Path, keys: Extensions) -> Iterator[SchemaNode]:
     while waiting:
         node = waiting.pop()
         yield node
-        if len(node.schema) > 1:  # one that says more than its type
+        if len(node.schema) > ("type" in node.schema):  # one that says more than its type
             waiting.extend(_members(node, keys))
             waiting.extend(_conditions(node, keys))
             waiting.extend(_unsupported(node))

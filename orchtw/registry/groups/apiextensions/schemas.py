@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
+from orchtw.config.releases import Release
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.apiextensions import structural
 from orchtw.registry.groups.apiextensions.default_values import default_findings
-from orchtw.registry.groups.apiextensions.rule_causes import rule_causes
+from orchtw.registry.groups.apiextensions.rule_causes import Before, RuleTerms, rule_causes
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.registry.groups.apiextensions.schema_rules import is_supported, node_findings, root_causes
 from orchtw.schema.custom import patterns
@@ -27,14 +28,16 @@ MAX_STATES: Final = 1_000_000
 """States of all patterns of a definition: about a second of processor time when their first values come."""
 
 
-def schema_causes(spec: Mapping[str, Any], old: Mapping[str, Any] | None, naming: Naming) -> list[Cause]:
+def schema_causes(
+    spec: Mapping[str, Any], old: Mapping[str, Any] | None, naming: Naming, release: Release
+) -> list[Cause]:
     """Return the causes that reject the schemas of a definition.
 
     A rule that the old definition broke may stay broken, unless unknown fields are now dropped.
     """
-    found = _found(spec, naming)
+    found = _found(spec, naming, Before.of(old, naming), release)
     if old is not None and any(found[leniency] for leniency in found if leniency):
-        before = _found(old, naming)
+        before = _found(old, naming, Before.of(old, naming), release)
         keeps = bool(spec.get("preserveUnknownFields")) and not _needs_structure(spec, extensions(naming))
         for leniency in list(found):
             if leniency and before[leniency] and (leniency != _STRUCTURAL or keeps):
@@ -43,7 +46,7 @@ def schema_causes(spec: Mapping[str, Any], old: Mapping[str, Any] | None, naming
     return _missing_causes(spec, old) + _default_causes(spec) + causes
 
 
-def _found(spec: Mapping[str, Any], naming: Naming) -> Found:
+def _found(spec: Mapping[str, Any], naming: Naming, before: Before, release: Release) -> Found:
     found: Found = defaultdict(list)
     states_left = MAX_STATES
     for index, version in enumerate(spec.get("versions") or ()):
@@ -53,7 +56,8 @@ def _found(spec: Mapping[str, Any], naming: Naming) -> Found:
         if schema is not None:
             has_status = (version.get("subresources") or {}).get("status") is not None
             path = Path(None, f"spec.versions[{index}].schema.openAPIV3Schema")
-            states_left = _find(schema, path, has_status, found, naming, states_left)
+            terms = RuleTerms(before.expressions, before.has(version), release)
+            states_left = _find(schema, path, has_status, found, naming, states_left, terms)
             if states_left < 0:
                 found[""].append(forbidden(str(path), "its patterns take too much work to be compiled"))
                 break
@@ -61,7 +65,13 @@ def _found(spec: Mapping[str, Any], naming: Naming) -> Found:
 
 
 def _find(
-    schema: Schema, path: Path, has_status: bool, found: Found, naming: Naming, states_left: int
+    schema: Schema,
+    path: Path,
+    has_status: bool,
+    found: Found,
+    naming: Naming,
+    states_left: int,
+    terms: RuleTerms,
 ) -> int:
     """Add the causes of one schema to `found`. Defaults are checked once everything has a type.
 
@@ -89,7 +99,7 @@ def _find(
     if not unstructured:
         for lenient, cause in islice(default_findings(schema, path, naming), MAX_CAUSES):
             found[lenient].append(cause)
-        found[""] += islice(rule_causes(schema, path, naming), MAX_CAUSES)
+        found[""] += islice(rule_causes(schema, path, naming, terms), MAX_CAUSES)
     return states_left
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from orchtw.errors import Cause
@@ -27,7 +28,7 @@ from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_workloads
 from orchtw.schema.validation.metadata import validate_annotations, validate_labels
-from orchtw.values.causes import forbidden, invalid, required
+from orchtw.values.causes import forbidden, invalid, not_supported, required
 from orchtw.values.go_literals import SELECTOR, as_amount, as_number, as_text, pointer, shown, struct
 from orchtw.wire.objects import Object
 
@@ -46,7 +47,10 @@ _SHOWN = struct(
 _STRATEGY, _TEMPLATE = "spec.updateStrategy", "spec.template"
 _MANAGEMENT = ("OrderedReady", "Parallel")
 _RETENTION = "persistentVolumeClaimRetentionPolicy"
-_WRITABLE = frozenset({"replicas", "template", "updateStrategy", "minReadySeconds", _RETENTION})
+_RETAIN = "Retain"
+_MOMENTS = ("whenDeleted", "whenScaled")
+_RETENTIONS = ("Delete", _RETAIN)
+_WRITABLE = frozenset({"replicas", "template", "updateStrategy", "minReadySeconds", "ordinals", _RETENTION})
 _FIXED: Final = (
     "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', "
     "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
@@ -55,20 +59,37 @@ _COUNTS = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableRepl
 
 
 class StatefulSetStrategy(Strategy):
-    """Fields whose features the release leaves off are dropped, unless the stored object has them already."""
+    """Fields whose features release 1.24 leaves off are dropped, unless the stored object has them already."""
+
+    _retains = False
+    _limits_unavailable = False
+
+    def configure(self, gates: Mapping[str, bool]) -> None:
+        self._retains = gates["StatefulSetAutoDeletePVC"]
+        self._limits_unavailable = gates["MaxUnavailableStatefulSet"]
+
+    def set_defaults(self, obj: Object) -> None:
+        """Fill in the defaults, and the parts of a retention policy (reference KIND-98)."""
+        super().set_defaults(obj)
+        if self._retains and (policy := obj["spec"].get(_RETENTION)) is not None:
+            obj["spec"][_RETENTION] = {key: policy.get(key) or _RETAIN for key in _MOMENTS}
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
-        _drop_disabled(obj["spec"], {})
+        self._drop_disabled(obj["spec"], {})
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
-        _drop_disabled(new["spec"], old["spec"])
+        self._drop_disabled(new["spec"], old["spec"])
         super().prepare_for_update(new, old)
 
+    def _drop_disabled(self, spec: Object, old: Object) -> None:
+        if not self._retains and old.get(_RETENTION) is None:
+            spec.pop(_RETENTION, None)
+        if not self._limits_unavailable:
+            _drop_unavailable(spec, old)
 
-def _drop_disabled(spec: Object, old: Object) -> None:
-    if old.get(_RETENTION) is None:
-        spec.pop(_RETENTION, None)
+
+def _drop_unavailable(spec: Object, old: Object) -> None:
     rolling = (spec.get("updateStrategy") or {}).get("rollingUpdate") or {}
     if ((old.get("updateStrategy") or {}).get("rollingUpdate") or {}).get("maxUnavailable") is None:
         rolling.pop("maxUnavailable", None)
@@ -92,7 +113,7 @@ def validate_stateful_set(new: Object, old: Object | None, naming: Naming) -> li
     """Validate that selector, template and strategies fit each other, and that fixed fields stay."""
     spec = new["spec"]
     causes = _management_causes(spec.get("podManagementPolicy")) + _strategy_causes(spec.get("updateStrategy") or {})
-    causes += empty_selector_causes(spec, "statefulset")
+    causes += _retention_causes(spec.get(_RETENTION) or {}) + empty_selector_causes(spec, "statefulset")
     if (selector := meaning(spec.get("selector"))) is None:
         causes.append(invalid("spec.selector", shown(SELECTOR, spec.get("selector")), ""))
     else:
@@ -102,6 +123,11 @@ def validate_stateful_set(new: Object, old: Object | None, naming: Naming) -> li
     if old is not None and _fixed(spec) != _fixed(old["spec"]):
         causes.append(forbidden("spec", _FIXED))
     return causes
+
+
+def _retention_causes(policy: Object) -> list[Cause]:
+    given = {f"spec.{_RETENTION}.{key}": policy[key] for key in _MOMENTS if key in policy}
+    return [not_supported(place, value, _RETENTIONS) for place, value in given.items() if value not in _RETENTIONS]
 
 
 def _fixed(spec: Object) -> Object:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from orchtw.errors import Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.autoscaling.metric_validation import CONTAINER
 from orchtw.registry.groups.autoscaling.validation import as_hub, uses_containers, validate_sent_autoscaler
 from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
+from orchtw.registry.traits import Sent
 from orchtw.request import UserInfo
 from orchtw.schema.conversion.autoscaling import (
     AUTOSCALER_CONVERSIONS,
@@ -20,6 +24,7 @@ from orchtw.wire.objects import Object
 
 _PERCENTAGE = "targetCPUUtilizationPercentage"
 _SPEC_TAIL = ("metrics", "behavior")
+_RULES = ("stabilizationWindowSeconds", "selectPolicy", "policies", "tolerance")
 
 
 def set_autoscaler_defaults(autoscaler: Object, naming: Naming) -> None:
@@ -57,7 +62,7 @@ def _cpu_metric(version: str) -> Object:
 def _rules(given: Object | None, defaults: Object) -> Object:
     """Return the rules of one direction, completed, in emission order."""
     filled = {**defaults, **(given or {})}
-    return {key: filled[key] for key in ("stabilizationWindowSeconds", "selectPolicy", "policies") if key in filled}
+    return {key: filled[key] for key in _RULES if key in filled}
 
 
 def _scale_up() -> Object:
@@ -76,18 +81,27 @@ def _scale_down() -> Object:
 class AutoscalerStrategy(Strategy):
     """Write rules of autoscalers; defaults of v1 depend on annotations, whose names are the vocabulary's.
 
-    Metrics of containers are a feature that the release leaves off: they are dropped where none is stored yet.
+    Metrics of containers are a feature that release 1.24 leaves off: they are dropped where none is stored yet.
     """
+
+    _in_containers = False
+
+    def configure(self, gates: Mapping[str, bool]) -> None:
+        self._in_containers = gates["HPAContainerMetrics"]
+
+    def validate_sent(self, new: Object, old: Object | None, sent: Sent) -> list[Cause]:
+        return validate_sent_autoscaler(new, old, sent, self.naming, in_container=self._in_containers)
 
     def set_defaults(self, obj: Object) -> None:
         set_autoscaler_defaults(obj, self.naming)
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
-        self._drop_containers(obj)
+        if not self._in_containers:
+            self._drop_containers(obj)
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
-        if not uses_containers(as_hub(old, self.naming)["spec"]):
+        if not self._in_containers and not uses_containers(as_hub(old, self.naming)["spec"]):
             self._drop_containers(new)
         super().prepare_for_update(new, old)
 
@@ -103,7 +117,6 @@ HORIZONTAL_POD_AUTOSCALER = KindRecord(
     group="autoscaling",
     kind="HorizontalPodAutoscaler",
     strategy=AutoscalerStrategy,
-    validate_sent=validate_sent_autoscaler,
     conversions=AUTOSCALER_CONVERSIONS,
     cells=cells_workloads.autoscaler,
 )

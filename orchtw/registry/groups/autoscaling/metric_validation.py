@@ -12,7 +12,7 @@ from orchtw.values.quantity import Quantity
 from orchtw.wire.objects import Object
 
 CONTAINER: Final = "containerResource"
-"""Source of a feature that the release leaves off: only allowed where one is stored already."""
+"""Source of a feature that release 1.24 leaves off: only allowed where one is stored already."""
 
 _NEEDED = "must populate information for the given metric source"
 _OFF = f"{_NEEDED} (only allowed when HPAContainerMetrics feature is enabled)"

@@ -12,6 +12,7 @@ from orchtw.registry.groups.autoscaling.metric_validation import CONTAINER, metr
 from orchtw.registry.traits import Sent
 from orchtw.schema.conversion.autoscaling import AUTOSCALER_CONVERSIONS, AUTOSCALER_HUB
 from orchtw.values.causes import forbidden, invalid, not_supported, required
+from orchtw.values.quantity import Quantity
 from orchtw.wire.objects import Object
 
 LONGEST_STABILIZATION_S: Final = 3600
@@ -25,15 +26,20 @@ _POLICY_TYPES = ("Pods", "Percent")
 _POSITIVE = "must be greater than zero"
 
 
-def validate_sent_autoscaler(new: Object, old: Object | None, sent: Sent, naming: Naming) -> list[Cause]:
-    """Validate an autoscaler of any version; causes name the fields of autoscaling/v2."""
+def validate_sent_autoscaler(
+    new: Object, old: Object | None, sent: Sent, naming: Naming, *, in_container: bool = False
+) -> list[Cause]:
+    """Validate an autoscaler of any version; causes name the fields of autoscaling/v2.
+
+    `in_container`: metrics of single containers are allowed.
+    """
     if sent.subresource:
         return []
     spec = as_hub(sent.obj, naming).get("spec") or {}
     before = {} if old is None else as_hub(old, naming).get("spec") or {}
     causes = _replica_causes(spec, 0 if before.get("minReplicas") == 0 else 1)
     causes += reference_causes("spec.scaleTargetRef", spec.get("scaleTargetRef") or {})
-    causes += _metrics_causes(spec, in_container=uses_containers(before))
+    causes += _metrics_causes(spec, in_container=in_container or uses_containers(before))
     for direction, rules in (spec.get("behavior") or {}).items():
         if rules is not None:
             causes += _rules_causes(f"spec.behavior.{direction}", rules)
@@ -91,6 +97,8 @@ def _rules_causes(field: str, rules: Object) -> list[Cause]:
         causes.append(invalid(f"{field}.stabilizationWindowSeconds", window, limit))
     if select is not None and select not in _SELECT_POLICIES:
         causes.append(not_supported(f"{field}.selectPolicy", select, _SELECT_POLICIES))
+    if (tolerance := rules.get("tolerance")) is not None and Quantity.parse(tolerance).mantissa < 0:
+        causes.append(invalid(f"{field}.tolerance", tolerance, "must be greater or equal to zero"))
     policies = rules.get("policies") or []
     if not policies:
         causes.append(required(f"{field}.policies", "must specify at least one Policy"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.batch.job_validation import job_spec_causes
@@ -24,16 +26,22 @@ _LOCAL = "timeZone must be an explicit time zone as defined in https://www.iana.
 
 
 class CronJobStrategy(Strategy):
-    """Write rules of cron jobs: time zones, a feature that the release leaves off, are dropped unless already
+    """Write rules of cron jobs: time zones, a feature that release 1.24 leaves off, are dropped unless already
     stored.
     """
 
+    _has_zones = False
+
+    def configure(self, gates: Mapping[str, bool]) -> None:
+        self._has_zones = gates["CronJobTimeZone"]
+
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
-        obj["spec"].pop("timeZone", None)
+        if not self._has_zones:
+            obj["spec"].pop("timeZone", None)
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
-        if "timeZone" not in old["spec"]:
+        if not self._has_zones and "timeZone" not in old["spec"]:
             new["spec"].pop("timeZone", None)
         super().prepare_for_update(new, old)
 

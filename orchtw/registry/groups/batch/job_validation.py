@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
+from orchtw.registry.groups.batch.job_policies import policy_causes
 from orchtw.registry.groups.core.controller_rules import (
     ALWAYS,
     labels_of,
@@ -29,7 +30,14 @@ MAX_INDEXED_PARALLELISM: Final = 100_000
 _INDEXED = "Indexed"
 _MODES = ("NonIndexed", _INDEXED)
 _POLICIES = ("OnFailure", "Never")
-_FIXED = ("completions", "selector", "completionMode")
+_FIXED = (
+    *("completions", "selector", "completionMode"),
+    *("podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"),
+)
+_NEED_NEVER = ("podFailurePolicy", "backoffLimitPerIndex")
+_POLICIES_OF_JOBS = frozenset(
+    (*_NEED_NEVER, "maxFailedIndexes", "successPolicy", "podReplacementPolicy", "managedBy")
+)
 _CHANGEABLE = {"metadata": ("labels", "annotations"), "spec": ("nodeSelector", "tolerations")}
 """Fields of a template, with the node affinity, that a suspended job may change: placement and naming of pods."""
 
@@ -66,12 +74,18 @@ def job_spec_causes(spec: Object, path: str) -> list[Cause]:
         if (parallelism := spec.get("parallelism") or 0) > MAX_INDEXED_PARALLELISM:
             limit = f"must be less than or equal to {MAX_INDEXED_PARALLELISM} when completion mode is {_INDEXED}"
             causes.append(invalid(f"{path}.parallelism", parallelism, limit))
+    if not _POLICIES_OF_JOBS.isdisjoint(spec):
+        causes += policy_causes(spec, path)
     policy = pod_spec_of(spec).get("restartPolicy", "")
     if policy in ("", ALWAYS):
         shown = ", ".join(f'"{each}"' for each in _POLICIES)
         causes.append(required(f"{path}.template.spec.restartPolicy", f"valid values: {shown}"))
     elif policy not in _POLICIES:
         causes.append(not_supported(f"{path}.template.spec.restartPolicy", policy, _POLICIES))
+    elif policy != "Never":
+        given = [key for key in _NEED_NEVER if spec.get(key) is not None]
+        text = 'only "Never" is supported when {} is specified'
+        causes += [invalid(f"{path}.template.spec.restartPolicy", policy, text.format(key)) for key in given[:1]]
     return causes
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from orchtw.registry.emission_order import put
+from orchtw.registry.groups.batch.job_policies import FAILED, REPLACED_AT_ONCE
 from orchtw.registry.groups.batch.job_validation import (
     CONTROLLER_UID,
     JOB_NAME,
@@ -26,9 +28,11 @@ TRACKING: Final = "batch.orch.io/job-tracking"
 """Annotation of jobs whose pods are tracked by finalizers, a feature that the release leaves off."""
 
 _SPEC = (
-    *("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "selector", "manualSelector"),
-    *("template", "ttlSecondsAfterFinished", "completionMode", "suspend"),
+    *("parallelism", "completions", "activeDeadlineSeconds", "podFailurePolicy", "successPolicy", "backoffLimit"),
+    *("backoffLimitPerIndex", "maxFailedIndexes", "selector", "manualSelector", "template"),
+    *("ttlSecondsAfterFinished", "completionMode", "suspend", "podReplacementPolicy", "managedBy"),
 )
+_NO_LIMIT = (1 << 31) - 1
 _KEPT_PODS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
     "set propagationPolicy=Orphan to suppress this warning"
@@ -37,6 +41,22 @@ _KEPT_PODS = (
 
 class JobStrategy(Strategy):
     """Write rules of jobs, which select their pods by uid unless told otherwise (reference KIND-63)."""
+
+    _replaces = False
+
+    def configure(self, gates: Mapping[str, bool]) -> None:
+        self._replaces = gates["JobPodReplacementPolicy"]
+
+    def set_defaults(self, obj: Object) -> None:
+        """Fill in the defaults, and when pods are replaced (reference KIND-95)."""
+        super().set_defaults(obj)
+        spec = obj["spec"]
+        failures = spec.get("podFailurePolicy")
+        if self._replaces and "podReplacementPolicy" not in spec:
+            put(spec, "podReplacementPolicy", REPLACED_AT_ONCE if failures is None else FAILED, _SPEC)
+        for rule in (failures or {}).get("rules") or ():
+            for pattern in rule.get("onPodConditions") or ():
+                pattern["status"] = pattern.get("status") or "True"
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
@@ -74,7 +94,13 @@ def set_job_defaults(job: Object) -> None:
     spec = job["spec"]
     if "completions" not in spec and "parallelism" not in spec:
         put(spec, "completions", 1, _SPEC)
-    for key, value in (("parallelism", 1), ("backoffLimit", 6), ("completionMode", "NonIndexed"), ("suspend", False)):
+    limit = 6 if spec.get("backoffLimitPerIndex") is None else _NO_LIMIT
+    for key, value in (
+        ("parallelism", 1),
+        ("backoffLimit", limit),
+        ("completionMode", "NonIndexed"),
+        ("suspend", False),
+    ):
         if key not in spec:
             put(spec, key, value, _SPEC)
     label(job, labels_of(spec))

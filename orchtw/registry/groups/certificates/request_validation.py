@@ -12,16 +12,13 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
 from orchtw.rules.pem import blocks
-from orchtw.values.causes import duplicate, go_quote, invalid, invalid_bytes, not_supported, required, too_long
-from orchtw.values.names import Check, dns_label, dns_subdomain
+from orchtw.values.causes import duplicate, invalid, invalid_bytes, not_supported, required
+from orchtw.values.signer_names import signer_causes
 from orchtw.wire.objects import Object
 
 LEGACY_SIGNER: Final = "orch.io/legacy-unknown"
 
 _REQUEST: Final = "spec.request"
-_SIGNER: Final = "spec.signerName"
-_MAX_DOMAIN: Final = 253
-_MAX_SIGNER: Final = 571  # a domain, a slash, a label, a dot and a subdomain
 _LEAST_SECONDS: Final = 600
 _USAGES: Final = (
     *("any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment"),
@@ -37,7 +34,7 @@ def validate_request(new: Object, old: Object | None, naming: Naming) -> list[Ca
         return []
     spec = new["spec"]
     causes = _pkcs10_causes(b64decode(spec.get("request") or ""))
-    causes += _signer_causes(spec.get("signerName", ""), naming.translate(LEGACY_SIGNER))
+    causes += signer_causes(spec.get("signerName", ""), "spec.signerName", naming.translate(LEGACY_SIGNER))
     seconds = spec.get("expirationSeconds")
     if seconds is not None and seconds < _LEAST_SECONDS:
         text = f"may not specify a duration less than {_LEAST_SECONDS} seconds (10 minutes)"
@@ -71,29 +68,3 @@ def _usage_causes(usages: Sequence[str]) -> list[Cause]:
             causes.append(duplicate(f"spec.usages[{index}]", usage))
         seen.add(usage)
     return causes
-
-
-def _signer_causes(name: str, legacy: str) -> list[Cause]:
-    """Return the causes for a name that is not of the form `domain/path`."""
-    if not name:
-        return [required(_SIGNER, "signerName must be provided")]
-    if name == legacy:
-        return [invalid(_SIGNER, name, "the legacy signerName is not allowed via this API version")]
-    domain, _, path = name.partition("/")
-    if name.count("/") != 1:
-        form = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        return [invalid(_SIGNER, name, form)]
-    causes = [too_long(_SIGNER, _MAX_DOMAIN)] if len(domain) > _MAX_DOMAIN else []
-    causes += _part_causes(domain, dns_label)
-    if "." not in domain:
-        causes.append(invalid(_SIGNER, domain, "should be a domain with at least two segments separated by dots"))
-    causes += _part_causes(path, dns_subdomain)
-    return [*causes, too_long(_SIGNER, _MAX_SIGNER)] if len(name) > _MAX_SIGNER else causes
-
-
-def _part_causes(parts: str, check: Check) -> list[Cause]:
-    """Return the causes that reject the first malformed label."""
-    for part in parts.split("."):
-        if texts := check(part):
-            return [invalid(_SIGNER, parts, f"validating label {go_quote(part)}: {text}") for text in texts]
-    return []

@@ -11,7 +11,7 @@ from orchtw.registry.groups.core.access_modes import check_access_modes
 from orchtw.schema.validation.problems import IMMUTABLE, at
 from orchtw.schema.validation.validators import Check
 from orchtw.values.causes import forbidden, invalid, required
-from orchtw.values.names import dns_subdomain
+from orchtw.values.names import dns_label, dns_subdomain
 from orchtw.values.quantity import Quantity, quantity
 from orchtw.wire.objects import Object
 
@@ -20,6 +20,10 @@ CLASS_ANNOTATION: Final = "volume.beta.orch.io/storage-class"
 _CLAIM: Final = "PersistentVolumeClaim"
 _SOURCES: Final = ("dataSource", "dataSourceRef")
 _SETTLED: Final = "spec is immutable after creation except resources.requests for bound claims"
+_SETTLED_NOW: Final = (
+    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+)
+_CLASS: Final = "volumeAttributesClassName"
 _NOTHING: Final = Quantity(0, 0, "decimal")
 
 
@@ -33,6 +37,8 @@ def check_claim_spec(spec: Object, old: Object | None) -> list[Cause]:
         causes.append(invalid("resources[storage]", storage, "must be greater than zero"))
     if storage_class := spec.get("storageClassName"):
         causes += [invalid("storageClassName", storage_class, text) for text in dns_subdomain(storage_class)]
+    if attributes := spec.get(_CLASS):
+        causes += [invalid(_CLASS, attributes, text) for text in dns_subdomain(attributes)]
     return causes + _check_sources(spec)
 
 
@@ -45,9 +51,21 @@ def _check_sources(spec: Object) -> list[Cause]:
         if not source.get("apiGroup") and kind != _CLAIM:
             text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
             causes.append(invalid(field, kind, text))
-    if len(found) == len(_SOURCES) and _plain(found["dataSource"]) != _plain(found["dataSourceRef"]):
-        causes.append(invalid("", "spec.dataSource", "must match dataSourceRef"))
-    return causes
+    return causes + _check_reference(found.get("dataSource"), found.get("dataSourceRef") or {})
+
+
+def _check_reference(source: Object | None, reference: Object) -> list[Cause]:
+    """Validate dataSourceRef beside dataSource, which cannot name an object of another namespace."""
+    namespace, field = reference.get("namespace"), "dataSourceRef.namespace"
+    if namespace:
+        causes = [invalid(field, namespace, text) for text in dns_label(namespace)]
+        if source is not None:
+            text = "may not be specified when dataSourceRef.namespace is specified"
+            causes.append(invalid("", "spec.dataSource", text))
+        return causes
+    if source is not None and reference and _plain(source) != _plain(reference):
+        return [invalid("", "spec.dataSource", "must match dataSourceRef")]
+    return []
 
 
 def _plain(source: Object) -> tuple[Any, ...]:
@@ -70,7 +88,12 @@ def validate_claim_status(new: Object, old: Object, naming: Naming) -> list[Caus
     return causes
 
 
-def _check_change(new: Object, old: Object, naming: Naming) -> list[Cause]:
+def changed_claim_causes(new: Object, old: Object, naming: Naming) -> list[Cause]:
+    """Return the causes against a change of a claim that may have a class of attributes (reference KIND-93)."""
+    return _check_change(new, old, naming, classes=True)
+
+
+def _check_change(new: Object, old: Object, naming: Naming, *, classes: bool = False) -> list[Cause]:
     causes = []
     spec, before = dict(new["spec"]), dict(old["spec"])
     annotation = naming.translate(CLASS_ANNOTATION)
@@ -87,10 +110,16 @@ def _check_change(new: Object, old: Object, naming: Naming) -> list[Cause]:
         before.pop("volumeName", None)
         spec.pop("volumeName", None)
     size, size_before = _storage(spec), _storage(before)
+    wanted, named = spec.get(_CLASS), before.get(_CLASS)
     if (new.get("status") or {}).get("phase") == "Bound":
         spec, before = _without_storage(spec), _without_storage(before)
+        if classes and wanted is not None:
+            spec[_CLASS] = before[_CLASS] = wanted
     if spec != before:
-        causes.append(forbidden("spec", _SETTLED))
+        # Claims without a class are told what release 1.24 tells.
+        causes.append(forbidden("spec", _SETTLED_NOW if wanted or named else _SETTLED))
+    if classes and wanted is None and named is not None:
+        causes.append(forbidden(f"spec.{_CLASS}", "update from non-nil value to nil is forbidden"))
     if size.compare(size_before) < 0:
         causes.append(forbidden("spec.resources.requests.storage", "field can not be less than previous value"))
     if spec.get("volumeMode") != before.get("volumeMode"):

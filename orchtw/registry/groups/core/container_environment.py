@@ -7,6 +7,7 @@ from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.registry.groups.core.field_references import field_ref_causes, resource_ref_causes
+from orchtw.registry.groups.core.newer_pods import file_key_causes
 from orchtw.schema.validation.problems import within
 from orchtw.values.causes import invalid, required
 from orchtw.values.names import SUBDOMAIN_NAME, config_key, dns_subdomain, environment_variable
@@ -61,6 +62,8 @@ def _reference_causes(key: str, reference: Object) -> list[Cause]:
         return field_ref_causes(reference, _FIELDS)
     if key == "resourceFieldRef":
         return resource_ref_causes(reference, in_volume=False)
+    if key == "fileKeyRef":
+        return file_key_causes(reference)
     name, entry = reference.get("name", ""), reference.get("key", "")
     causes = [invalid("name", name, text) for text in dns_subdomain(name)]
     if not entry:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.registry.groups.core.newer_pods import mount_causes as recursion_causes
 from orchtw.values.causes import forbidden, invalid, not_found, not_supported, required
 from orchtw.values.file_paths import descending_path, no_backsteps
 from orchtw.wire.objects import Object
@@ -75,6 +76,7 @@ def _unusual_causes(place: str, mount: Object, container: Object) -> list[Cause]
         causes.append(invalid(f"{place}.subPathExpr", expression, "subPathExpr and subPath are mutually exclusive"))
     if propagation is not None and propagation not in _PROPAGATIONS:
         causes.append(not_supported(f"{place}.mountPropagation", propagation, _PROPAGATIONS))
+    causes += recursion_causes(mount, place)
     if propagation == "Bidirectional" and not (container.get("securityContext") or {}).get("privileged"):
         text = "Bidirectional mount propagation is available only to privileged containers"
         causes.append(forbidden(f"{place}.mountPropagation", text))

@@ -38,8 +38,8 @@ def resource_causes(resources: Object, naming: Naming) -> list[Cause]:
 
 def are_plain(resources: Object) -> bool:
     """Report whether only usual resources are limited and requested, in amounts that are not negative."""
-    for amounts in resources.values():
-        for name, amount in amounts.items():
+    for key in ("limits", "requests"):
+        for name, amount in (resources.get(key) or _NO_AMOUNTS).items():
             if name not in _PLAIN or amount[:1] == "-":
                 return False
     return True

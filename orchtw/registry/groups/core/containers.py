@@ -7,6 +7,7 @@ from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
+from orchtw.registry.groups.core import newer_pods
 from orchtw.registry.groups.core.container_environment import import_causes, variable_causes
 from orchtw.registry.groups.core.container_mounts import mount_causes
 from orchtw.registry.groups.core.container_resources import resource_causes
@@ -27,11 +28,16 @@ _CORE = "orch.io.api.core.v1."
 _POLICIES: Final = frozenset(("File", "FallbackToLogsOnError"))
 _POLICY_TEXT: Final = "must be 'File' or 'FallbackToLogsOnError'"
 _RUN_ONCE: Final = ("livenessProbe", "startupProbe")
-_NOT_EPHEMERAL: Final = ("ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+_NOT_EPHEMERAL: Final = (
+    *("ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
+    *("resizePolicy", "restartPolicy", "restartPolicyRules"),
+)
 _NOT_EPHEMERAL_TEXT: Final = "cannot be set for an Ephemeral Container"
 
 
-def _container_check(naming: Naming) -> Check:
+def _container_check(naming: Naming, *, restarts: bool) -> Check:
+    """Return the check of a container; `restarts`: any container may have a restart policy and rules."""
+
     def check_container(new: Object, old: Object | None) -> list[Cause]:
         """Validate a container: the common fields first, the rare ones only if present."""
         get = new.get
@@ -48,6 +54,8 @@ def _container_check(naming: Naming) -> Check:
             causes += mount_causes(new)
         if "livenessProbe" in new or "readinessProbe" in new or "startupProbe" in new:
             causes += _probe_causes(new)
+        if "restartPolicy" in new or "restartPolicyRules" in new or "resizePolicy" in new:
+            causes += newer_pods.container_causes(new, restarts=restarts)
         return causes
 
     return check_container
@@ -103,14 +111,16 @@ def check_http_get(new: Object, old: Object | None) -> list[Cause]:
     return causes
 
 
-def checks(naming: Naming) -> Mapping[str, Check]:
+def checks(naming: Naming, gates: Mapping[str, bool]) -> Mapping[str, Check]:
     """Return the checks by message name."""
+    check_container = _container_check(naming, restarts=gates["ContainerRestartRules"])
     return {
-        _CORE + "Container": _container_check(naming),
-        _CORE + "EphemeralContainerCommon": _container_check(naming),
+        _CORE + "Container": check_container,
+        _CORE + "EphemeralContainerCommon": check_container,
         _CORE + "EphemeralContainer": check_ephemeral_container,
         _CORE + "HTTPGetAction": check_http_get,
         _CORE + "SecurityContext": check_security_context,
+        _CORE + "AppArmorProfile": newer_pods.check_app_armor,
         _CORE + "SeccompProfile": check_seccomp_profile,
         _CORE + "WindowsSecurityContextOptions": check_windows_options,
     }

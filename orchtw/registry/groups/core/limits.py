@@ -5,7 +5,8 @@ from __future__ import annotations
 from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.limit_range_validation import validate_limit_range
-from orchtw.registry.groups.core.quota_validation import validate_quota, validate_quota_status
+from orchtw.registry.groups.core.quota_strategy import ResourceQuotaStrategy
+from orchtw.registry.groups.core.quota_validation import validate_quota_status
 from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
@@ -58,8 +59,8 @@ LIMIT_RANGE = KindRecord(
 RESOURCE_QUOTA = KindRecord(
     group="",
     kind="ResourceQuota",
+    strategy=ResourceQuotaStrategy,
     set_defaults=set_quota_defaults,
-    validate=validate_quota,
     validate_status=validate_quota_status,
     cells=cells_core.resource_quota,
 )

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
+from orchtw.registry.groups.core.container_lifecycles import lifecycle_causes
 from orchtw.registry.groups.core.container_mounts import reference_causes
 from orchtw.registry.groups.core.container_resources import are_plain, huge_page_causes
 from orchtw.registry.groups.core.containers import UNTRIMMED
+from orchtw.registry.groups.core.newer_pods import claim_use_causes, used_claims
 from orchtw.registry.groups.core.pod_annotations import containers_of
 from orchtw.registry.groups.core.pod_security import NOT_WINDOWS, ONLY_WINDOWS
 from orchtw.schema.validation.problems import within
 from orchtw.schema.validation.validators import Check, Consequence
-from orchtw.values.causes import duplicate, forbidden, invalid, not_found
+from orchtw.values.causes import duplicate, forbidden, invalid, not_found, not_supported
 from orchtw.wire.objects import Object
 
 _CORE = "orch.io.api.core.v1."
 _VOLUME: Final = re.compile(r"volumes\[(\d+)\]", re.ASCII)
+_NOTHING: Final[Mapping[str, Object]] = {}
+_ONLY_SIDECARS: Final = "may not be set for init containers without restartPolicy=Always"
+_ONLY_INITIAL: Final = "may not be set for non-init containers"
 _NOT_INITIAL: Final = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 _NOT_ON_WINDOWS: Final = (
     *("seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged"),
@@ -27,8 +33,23 @@ _NOT_ON_WINDOWS: Final = (
 )
 
 
-def check_containers(new: Object, old: Object | None) -> list[Cause]:
-    """Check the containers; rare fields are checked only where they are set."""
+def _containers_check(gates: Mapping[str, bool]) -> Check:
+    """Return the check of a pod's containers; sidecars change a text."""
+    initial_causes = _sidecar_causes if gates["SidecarContainers"] else _initial_causes
+    return partial(check_containers, initial_causes=initial_causes, only_sidecars=not gates["ContainerRestartRules"])
+
+
+def check_containers(
+    new: Object,
+    old: Object | None,
+    *,
+    initial_causes: Callable[[Sequence[Object]], list[Cause]],
+    only_sidecars: bool = False,
+) -> list[Cause]:
+    """Check the containers; rare fields are checked only where they are set.
+
+    `only_sidecars`: no other containers have a restart policy.
+    """
     initial, containers = new.get("initContainers"), new.get("containers") or ()
     ephemeral = new.get("ephemeralContainers")
     every = [*(initial or ()), *containers, *(ephemeral or ())] if initial or ephemeral else containers
@@ -36,12 +57,18 @@ def check_containers(new: Object, old: Object | None) -> list[Cause]:
     if len({container.get("name") for container in every}) < len(every):
         causes += _name_causes(new)
     if initial:
-        causes += _initial_causes(initial)
+        causes += initial_causes(initial)
     if ephemeral:
         causes += _target_causes(ephemeral, [*(initial or ()), *containers])
     volumes = {volume.get("name", ""): volume for volume in new.get("volumes") or ()}
     if not all(_is_plain(container, volumes) for container in every):
         causes += _reference_causes(new, volumes) + _port_causes(new) + _huge_page_causes(new, old)
+    if any("claims" in (container.get("resources") or _NOTHING) for container in every):
+        causes += _claim_causes(new)
+    if any("lifecycle" in container for container in every):
+        causes += lifecycle_causes(new, old)
+    if only_sidecars and any("restartPolicy" in container for container in every):
+        causes += _policy_causes(initial or (), containers)
     if "os" in new or (new.get("securityContext") or {}).get("windowsOptions"):
         causes += _system_causes(new)
     return causes
@@ -85,6 +112,41 @@ def _initial_causes(containers: Sequence[Object]) -> list[Cause]:
         if len(causes) > MAX_CAUSES:
             break
     return causes
+
+
+def _sidecar_causes(containers: Sequence[Object]) -> list[Cause]:
+    """Check that init containers other than sidecars have neither probes nor lifecycle handlers (KIND-97)."""
+    causes: list[Cause] = []
+    for index, container in enumerate(containers):
+        if container.get("restartPolicy") == "Always":
+            continue
+        given = (key for key in _NOT_INITIAL if container.get(key) is not None)
+        causes += [forbidden(f"initContainers[{index}].{key}", _ONLY_SIDECARS) for key in given]
+        if len(causes) > MAX_CAUSES:
+            break
+    return causes
+
+
+def _policy_causes(initial: Sequence[Object], containers: Sequence[Object]) -> list[Cause]:
+    """Check that only sidecars have a restart policy."""
+    policies = ((f"initContainers[{index}]", each.get("restartPolicy")) for index, each in enumerate(initial))
+    causes = [
+        not_supported(f"{place}.restartPolicy", policy, ("Always",))
+        for place, policy in policies
+        if policy not in (None, "Always")
+    ]
+    given = (index for index, each in enumerate(containers) if each.get("restartPolicy") is not None)
+    causes += [forbidden(f"containers[{index}].restartPolicy", _ONLY_INITIAL) for index in given]
+    return causes[: MAX_CAUSES + 1]
+
+
+def _claim_causes(spec: Object) -> list[Cause]:
+    """Check that containers use claims of the pod only."""
+    claims = used_claims(spec)
+    causes: list[Cause] = []
+    for place, container in containers_of(spec):
+        causes += within(place, claim_use_causes(container, claims))
+    return causes[: MAX_CAUSES + 1]
 
 
 def _target_causes(ephemeral: Sequence[Object], others: Sequence[Object]) -> list[Cause]:
@@ -232,6 +294,6 @@ CONSEQUENCES: Final[Mapping[str, Consequence]] = {_CORE + "PodSpec": unusable_vo
 """Consequences of broken rules by message name."""
 
 
-def checks(naming: Naming) -> Mapping[str, Check]:
+def checks(naming: Naming, gates: Mapping[str, bool]) -> Mapping[str, Check]:
     """Return the checks by message name."""
-    return {_CORE + "PodSpec": check_containers, _CORE + "PodTemplateSpec": check_template}
+    return {_CORE + "PodSpec": _containers_check(gates), _CORE + "PodTemplateSpec": check_template}

@@ -7,6 +7,7 @@ from typing import Final
 
 from orchtw.errors import Cause
 from orchtw.naming.names import Naming
+from orchtw.registry.groups.core.newer_pods import NEWER, newer_spec_causes
 from orchtw.registry.groups.core.pod_dns import alias_causes, dns_causes
 from orchtw.registry.groups.core.pod_security import host_causes, host_process_causes
 from orchtw.registry.groups.core.resource_lists import check_amounts
@@ -39,6 +40,8 @@ def pod_spec_causes(spec: Object, naming: Naming) -> list[Cause]:
         causes.append(not_supported(place, preemption, _PREEMPTIONS) if preemption else required(place))
     if aliases := get("hostAliases"):
         causes += alias_causes(aliases)
+    if not NEWER.isdisjoint(spec):
+        causes += newer_spec_causes(spec, naming)
     if constraints := get("topologySpreadConstraints"):
         causes += spread_causes(constraints)
     if overhead := get("overhead"):

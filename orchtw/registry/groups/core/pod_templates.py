@@ -18,7 +18,8 @@ POD_SPEC_TAIL = (
     *("hostIPC", "shareProcessNamespace", "securityContext", "imagePullSecrets", "hostname", "subdomain", "affinity"),
     *("schedulerName", "tolerations", "hostAliases", "priorityClassName", "priority", "dnsConfig", "readinessGates"),
     *("runtimeClassName", "enableServiceLinks", "preemptionPolicy", "overhead", "topologySpreadConstraints"),
-    *("setHostnameAsFQDN", "os"),
+    *("setHostnameAsFQDN", "os", "hostUsers", "schedulingGates", "resourceClaims", "resources", "hostnameOverride"),
+    "schedulingGroup",
 )
 """Keys of a pod spec in emission order, from the first one with a default."""
 _CONTAINER_TAIL = ("imagePullPolicy", "securityContext", "stdin", "stdinOnce", "tty", "targetContainerName")
@@ -52,8 +53,6 @@ def set_pod_spec_defaults(spec: Object) -> None:
         set_volume_defaults(volume)
     if "overhead" in spec:
         round_up(spec, "overhead")
-    for constraint in spec.get("topologySpreadConstraints") or ():
-        constraint.pop("minDomains", None)  # its feature, MinDomainsInPodTopologySpread, is not there
 
 
 def set_container_defaults(container: Object) -> None:
@@ -79,9 +78,12 @@ def _policy(image: str) -> str:
 
 
 def set_volume_defaults(volume: Object) -> None:
-    """Fill in a volume: a name alone is an empty directory; claims of ephemeral volumes get their defaults."""
+    """Fill in a volume: a name alone is an empty directory; claims of ephemeral volumes and images get defaults."""
     if len(volume) == 1:
         volume["emptyDir"] = {}
+    elif (image := volume.get("image")) is not None:
+        if not image.get("pullPolicy"):
+            image["pullPolicy"] = pull_policy(image.get("reference", ""))
     elif template := (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
         set_claim_spec_defaults(template["spec"])
 

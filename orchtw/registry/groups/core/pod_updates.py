@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.registry.groups.core.newer_pods import gate_update_causes
+from orchtw.registry.groups.core.pod_directives import directive_causes
 from orchtw.values.causes import forbidden, go_quote, go_value, invalid, required
 from orchtw.wire.objects import Object
 
@@ -35,8 +37,14 @@ def spec_update_causes(new: Object, old: Object) -> list[Cause]:
     if stop:
         return causes
     causes += _tolerations(new.get("tolerations") or (), old.get("tolerations") or ())
-    if different := list(_different(new, old)):
-        causes.append(forbidden("spec", f"{_FIXED}\n{_shown(new, old, different)}"))
+    if "schedulingGates" in new or "schedulingGates" in old:
+        causes += gate_update_causes(new, old)
+        new = {**new, "schedulingGates": old.get("schedulingGates")}
+        if old.get("schedulingGates"):
+            found, new = directive_causes(new, old)
+            causes += found
+    if different := list(different_keys(new, old)):
+        causes.append(forbidden("spec", f"{_FIXED}\n{shown_changes(new, old, different)}"))
     return causes
 
 
@@ -97,7 +105,7 @@ def _tolerated(toleration: Object) -> tuple[Any, ...]:
     return get("key"), get("operator"), get("value"), get("effect")
 
 
-def _different(new: Object, old: Object) -> Iterator[str]:
+def different_keys(new: Object, old: Object) -> Iterator[str]:
     """Yield the fields that differ, except those that may."""
     for key in dict.fromkeys((*old, *new)):
         after, before = new.get(key), old.get(key)
@@ -114,7 +122,8 @@ def _but_image(container: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in container.items() if key != "image"}
 
 
-def _shown(new: Object, old: Object, keys: Sequence[str]) -> str:
+def shown_changes(new: Object, old: Object, keys: Sequence[str]) -> str:
+    """Return the lines that compare some keys of two specs."""
     lines = []
     for key in keys[:_MAX_SHOWN]:
         lines += [f"- {key}: {go_value(old.get(key))}", f"+ {key}: {go_value(new.get(key))}"]

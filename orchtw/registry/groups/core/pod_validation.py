@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
+from orchtw.registry.groups.core.newer_pods import gated_node_causes
 from orchtw.registry.groups.core.pod_annotations import (
     annotation_causes,
     annotation_update_causes,
@@ -14,7 +15,7 @@ from orchtw.registry.groups.core.pod_annotations import (
 from orchtw.registry.groups.core.pod_containers import image_causes
 from orchtw.registry.groups.core.pod_updates import spec_update_causes
 from orchtw.values import names
-from orchtw.values.causes import forbidden, go_quote, invalid
+from orchtw.values.causes import forbidden, go_quote, invalid, required
 from orchtw.wire.objects import Object
 
 
@@ -30,7 +31,7 @@ def validate_pod(new: Object, old: Object | None, naming: Naming) -> list[Cause]
 
 def pod_causes(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
     """Return the causes that reject a pod, whichever path it was written through."""
-    causes = image_causes(new["spec"]) + _volume_causes(new)
+    causes = image_causes(new["spec"]) + _volume_causes(new) + gated_node_causes(new["spec"])
     if annotations_of(new):
         keys = keys_in(naming.vocabulary)
         causes += annotation_causes(new, old, "metadata.annotations", keys)
@@ -54,6 +55,8 @@ def _volume_causes(pod: Object) -> list[Cause]:
             texts = (f"PVC name {go_quote(claim)}: {text}" for text in names.dns_subdomain(claim))
             if name and volume.get("name"):
                 causes += [invalid(f"spec.volumes[{index}].name", volume["name"], text) for text in texts]
+        elif "image" in volume and not (volume["image"] or {}).get("reference"):
+            causes.append(required(f"spec.volumes[{index}].image.reference"))
         elif "projected" in volume and anonymous:
             causes += _tokens(volume["projected"], f"spec.volumes[{index}].projected")
     return causes + _shared_claims(pod, claims) if claims else causes

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import attrs
+
 from orchtw.errors import Cause
+from orchtw.quota.pods import container_requests
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_annotations import synchronise_seccomp
+from orchtw.registry.groups.core.pod_resizes import resize_causes, resized
 from orchtw.registry.groups.core.pod_statuses import validate_pod_status
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL, RUNNING, set_pod_spec_defaults
 from orchtw.registry.groups.core.pod_updates import ephemeral_update_causes
@@ -12,6 +18,7 @@ from orchtw.registry.groups.core.pod_validation import pod_causes, validate_pod
 from orchtw.registry.groups.core.pod_warnings import warn_of_pod
 from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
+from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_pod
 from orchtw.wire.objects import Object
@@ -21,7 +28,20 @@ _EPHEMERAL_TAIL = (
     *("ephemeralContainers", "restartPolicy", "terminationGracePeriodSeconds", "activeDeadlineSeconds", "dnsPolicy"),
     *("nodeSelector", *POD_SPEC_TAIL),
 )
-_QOS_TAIL = ("qosClass", "ephemeralContainerStatuses")
+_MIRROR = "orch.io/config.mirror"
+_GATED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastProbeTime": None,
+    "lastTransitionTime": None,
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+"""Condition of a new pod that gates hold back."""
+_QOS_TAIL = (
+    *("qosClass", "ephemeralContainerStatuses", "resize", "resourceClaimStatuses", "extendedResourceClaimStatus"),
+    *("allocatedResources", "resources", "nodeAllocatableResourceClaimStatuses"),
+)
 _ADDRESSES_TAIL = ("startTime", "initContainerStatuses", "containerStatuses", *_QOS_TAIL)
 _SERVICE_LINKS_TAIL = POD_SPEC_TAIL[POD_SPEC_TAIL.index("enableServiceLinks") :]
 
@@ -31,12 +51,19 @@ class PodStrategy(Strategy):
 
     DEFAULT_GRACE_S = 30
 
+    def configure(self, gates: Mapping[str, bool]) -> None:
+        if gates["PodObservedGenerationTracking"]:
+            self.traits = attrs.evolve(self.traits, generation=SPEC)
+
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
         synchronise_seccomp(obj, self.naming)
 
     def reset_status(self, obj: Object) -> None:
-        obj["status"] = {"phase": "Pending", "qosClass": qos_class(obj["spec"])}
+        status: Object = {"phase": "Pending"}
+        if obj["spec"].get("schedulingGates"):
+            status["conditions"] = [dict(_GATED)]
+        obj["status"] = {**status, "qosClass": qos_class(obj["spec"])}
 
     def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
         kept = super().prepare_for_status(new, old, now)
@@ -50,6 +77,9 @@ class PodStrategy(Strategy):
         """Validate a write to a sub-resource: ephemeral containers are added beside a spec that stays."""
         if name == "binding":
             return []
+        if name == "resize":
+            causes = resize_causes(new, old, qos_class, self.naming.translate(_MIRROR))
+            return causes or self.validate_declared(new, old) + pod_causes(new, old, self.naming)
         if name == "ephemeralcontainers":
             causes = self.validate_declared(new, old) + pod_causes(new, old, self.naming)
             return causes + ephemeral_update_causes(new["spec"], old["spec"])
@@ -66,6 +96,8 @@ class PodStrategy(Strategy):
     def prepare_for_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
         if name == "binding":
             return new
+        if name == "resize":
+            return resized(new, old)
         if name != "ephemeralcontainers":
             return super().prepare_for_subresource(name, new, old, now)
         spec = dict(old["spec"])
@@ -76,8 +108,13 @@ class PodStrategy(Strategy):
 
 
 def qos_class(spec: Object) -> str:
-    """Return a pod's quality of service: Guaranteed, Burstable or BestEffort, by its containers' cpu and memory."""
-    resources = [c.get("resources") or {} for key in ("containers", "initContainers") for c in spec.get(key) or ()]
+    """Return a pod's quality of service: Guaranteed, Burstable or BestEffort, by cpu and memory.
+
+    Those of the pod as a whole count if it has any, else those of its containers.
+    """
+    resources = [spec["resources"]] if spec.get("resources") else [
+        c.get("resources") or {} for key in ("containers", "initContainers") for c in spec.get(key) or ()
+    ]
     requests = [_positive(r.get("requests")) for r in resources]
     limits = [_positive(r.get("limits")) for r in resources]
     if not any(requests) and not any(limits):
@@ -100,6 +137,8 @@ def set_pod_defaults(pod: Object) -> None:
     for key in RUNNING:
         for container in spec.get(key) or ():
             _request_limits(container["resources"])
+    if whole := spec.get("resources"):
+        _request_of_pod(spec, whole)
     if status := pod.get("status"):
         _name_addresses(pod, status)
 
@@ -122,6 +161,19 @@ def _request_limits(resources: Object) -> None:
         requests = resources.get("requests") or {}
         if not limits.keys() <= requests.keys():
             resources["requests"] = dict(sorted({**limits, **requests}.items()))
+
+
+def _request_of_pod(spec: Object, whole: Object) -> None:
+    """Fill in missing requests of the pod as a whole: the containers' sum, or the limit if they request nothing."""
+    limits, requests = whole.get("limits") or {}, dict(whole.get("requests") or {})
+    found = container_requests(spec)
+    for name in _COMPUTE:
+        if name not in requests and name in found:
+            requests[name] = found[name]
+    for name, amount in limits.items():
+        requests.setdefault(name, amount)
+    if requests:
+        whole["requests"] = dict(sorted(requests.items()))
 
 
 POD = KindRecord(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
+from orchtw.registry.groups.core.newer_pods import check_spread, label_key_causes
 from orchtw.schema.validation.validators import Check
 from orchtw.values import names
 from orchtw.values.causes import duplicate, forbidden, invalid, not_supported, required
@@ -22,6 +25,9 @@ TOLERATION: Final = struct(
 
 _CORE = "orch.io.api.core.v1."
 _OPERATOR: Final = "not a valid selector operator"
+_COMPARISONS: Final = ("Gt", "Lt")
+_is_digits = re.compile(r"-?(0|[1-9][0-9]{0,18})").fullmatch
+_INT64: Final = 1 << 63
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
@@ -76,17 +82,22 @@ def _fields(requirement: Object, place: str) -> list[Cause]:
 
 
 def check_pod_term(term: Object, old: Object | None) -> list[Cause]:
-    """Validate the names of the namespaces of a pod term."""
+    """Validate the names of the namespaces of a pod term, and the keys that are added to its selector."""
     causes: list[Cause] = []
     for namespace in term.get("namespaces") or ():
         if len(causes) > MAX_CAUSES:
             break
         causes += [invalid("namespace", namespace, text) for text in names.dns_label(namespace)]
+    if "matchLabelKeys" in term or "mismatchLabelKeys" in term:
+        causes += label_key_causes(term, "matchLabelKeys", "mismatchLabelKeys")
     return causes
 
 
-def check_toleration(toleration: Object, old: Object | None) -> list[Cause]:
-    """Validate that key, operator and value fit together, and so do effect and seconds."""
+def check_toleration(toleration: Object, old: Object | None, *, compares: bool = False) -> list[Cause]:
+    """Validate that key, operator and value fit together, and so do effect and seconds.
+
+    `compares`: numbers can be compared.
+    """
     get = toleration.get
     key, operator, value, effect = get("key"), get("operator", ""), get("value", ""), get("effect", "")
     causes: list[Cause] = []
@@ -100,14 +111,23 @@ def check_toleration(toleration: Object, old: Object | None) -> list[Cause]:
     if operator in ("Equal", ""):
         if value and (errors := names.label_value(value)):
             causes.append(invalid("operator", value, ";".join(errors)))
+    elif compares and operator in _COMPARISONS:
+        if not _is_number(value):
+            causes.append(invalid("value", value, f"must be an integer when `operator` is '{operator}'"))
     elif operator != "Exists":
-        causes.append(not_supported("operator", operator, ("Equal", "Exists")))
+        known = ("Equal", "Exists", *_COMPARISONS) if compares else ("Equal", "Exists")
+        causes.append(not_supported("operator", operator, known))
     elif value:
         why = "value must be empty when `operator` is 'Exists'"
         causes.append(invalid("operator", shown(TOLERATION, toleration), why))
     if effect and effect not in _EFFECTS:
         causes.append(not_supported("effect", effect, _EFFECTS))
     return causes
+
+
+def _is_number(text: str) -> bool:
+    """Report whether a text is an int64 in its usual form."""
+    return _is_digits(text) is not None and -_INT64 <= int(text) < _INT64
 
 
 def spread_causes(constraints: Sequence[Object]) -> list[Cause]:
@@ -123,10 +143,11 @@ def spread_causes(constraints: Sequence[Object]) -> list[Cause]:
     return causes[::-1][: MAX_CAUSES + 1]
 
 
-def checks(naming: Naming) -> Mapping[str, Check]:
-    """Return the checks by message name."""
+def checks(naming: Naming, gates: Mapping[str, bool]) -> Mapping[str, Check]:
+    """Return the checks by message name; tolerations may compare numbers."""
     return {
         _CORE + "NodeSelectorTerm": check_node_term,
         _CORE + "PodAffinityTerm": check_pod_term,
-        _CORE + "Toleration": check_toleration,
+        _CORE + "Toleration": partial(check_toleration, compares=gates["TaintTolerationComparisonOperators"]),
+        _CORE + "TopologySpreadConstraint": check_spread,
     }

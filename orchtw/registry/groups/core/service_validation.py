@@ -30,6 +30,7 @@ SOURCE_RANGES = "service.beta.orch.io/load-balancer-source-ranges"
 LONGEST_AFFINITY_S = 86400
 _ONLY_BALANCED = "may only be used when `type` is 'LoadBalancer'"
 _SET_ONCE = "may not change once set"
+_DISTRIBUTIONS = ("PreferClose", "PreferSameNode", "PreferSameZone")
 _POLICIES = ("Cluster", "Local")
 _BAD_RANGES = "must be a list of IP ranges. For example, 10.240.0.0/24,10.250.0.0/24 "
 
@@ -42,7 +43,7 @@ def validate_service(new: Object, old: Object | None, naming: Naming) -> list[Ca
     causes += validate_labels(spec.get("selector") or {}, "spec.selector")
     causes += _source_ranges(new, spec, naming)
     causes += _balancing(spec, before)
-    causes += [*_traffic(spec), *rules.cluster_ip_causes(spec)]
+    causes += [*_traffic(spec), *_distribution(spec), *rules.cluster_ip_causes(spec)]
     if before is not None:
         causes += [*_address_changes(spec, before), *_family_changes(spec, before)]
         causes += _health_check_changes(spec, before)
@@ -96,6 +97,13 @@ def _port(port: Spec, at: str, named: bool) -> Iterator[Cause]:
     protocol = port.get("appProtocol")
     for text in () if protocol is None else qualified_name(protocol):
         yield invalid(f"{at}.appProtocol", protocol, text)
+
+
+def _distribution(spec: Spec) -> Iterator[Cause]:
+    """Yield the cause against an unknown preference among endpoints."""
+    wanted = spec.get("trafficDistribution")
+    if wanted is not None and wanted not in _DISTRIBUTIONS:
+        yield not_supported("spec.trafficDistribution", wanted, _DISTRIBUTIONS)
 
 
 def _type(spec: Spec, naming: Naming) -> Iterator[Cause]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
+from orchtw.registry.groups.core import newer_projections
 from orchtw.registry.groups.core.field_references import VOLUME_FIELDS, field_ref_causes, resource_ref_causes
 from orchtw.schema.validation.problems import within
 from orchtw.schema.validation.validators import Check
@@ -15,7 +16,9 @@ from orchtw.values.causes import forbidden, invalid, required
 from orchtw.wire.objects import Object
 
 _CORE = "orch.io.api.core.v1."
-_SOURCES = frozenset(("secret", "configMap", "downwardAPI", "serviceAccountToken"))
+_SOURCES = frozenset(
+    ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
+)
 _SHORTEST_TOKEN_S: Final = 600
 _LONGEST_TOKEN_S: Final = 1 << 32
 
@@ -77,6 +80,7 @@ def _files(source: Object) -> Iterator[tuple[str, str]]:
             for item in part.get("items") or ():
                 if path := item.get("path"):
                     yield path, path if key == "downwardAPI" else part.get("name", "")
+    yield from ((path, path) for path in newer_projections.files(source))
 
 
 def _token(token: Object, place: str) -> list[Cause]:
@@ -100,4 +104,6 @@ def checks(naming: Naming) -> Mapping[str, Check]:
         _CORE + "DownwardAPIProjection": check_pod_values,
         _CORE + "ProjectedVolumeSource": check_projected,
         _CORE + "VolumeProjection": check_projection,
+        _CORE + "ClusterTrustBundleProjection": newer_projections.check_trust_bundle,
+        _CORE + "PodCertificateProjection": newer_projections.check_pod_certificate,
     }

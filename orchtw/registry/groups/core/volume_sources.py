@@ -20,7 +20,7 @@ _SOURCES: Final = (
     *("emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi"),
     *("glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc"),
     *("flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk"),
-    *("storageos", "projected", "scaleIO", "csi", "ephemeral"),
+    *("storageos", "projected", "scaleIO", "csi", "ephemeral", "image"),
 )
 _ORDER: Final = {source: place for place, source in enumerate(_SOURCES)}
 _SPELLED: Final = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
@@ -162,9 +162,7 @@ def check_fibre_channel(source: Object, old: Object | None) -> list[Cause]:
     return causes
 
 
-_MANAGED_DISK = (
-    "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
-)
+_MANAGED_DISK = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
 _DISK_IN_ACCOUNT = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
 
 

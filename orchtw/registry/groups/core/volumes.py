@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from orchtw.errors import Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
-from orchtw.registry.groups.core.claim_validation import validate_claim, validate_claim_status
+from orchtw.registry.groups.core.claim_validation import (
+    changed_claim_causes,
+    validate_claim,
+    validate_claim_status,
+)
 from orchtw.registry.groups.core.volume_validation import validate_volume
 from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
@@ -13,7 +20,9 @@ from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_core
 from orchtw.wire.objects import Object
 
-_VOLUME_TAIL = ("persistentVolumeReclaimPolicy", "storageClassName", "mountOptions", "volumeMode", "nodeAffinity")
+_VOLUME_TAIL = ("persistentVolumeReclaimPolicy", "storageClassName", "mountOptions", "volumeMode", "nodeAffinity") + (
+    "volumeAttributesClassName",
+)
 
 
 def set_volume_defaults(volume: Object) -> None:
@@ -40,6 +49,19 @@ def set_claim_spec_defaults(spec: Object) -> None:
 class ClaimStrategy(Strategy):
     """Strategy of claims, whose dataSource and dataSourceRef are kept alike."""
 
+    _has_classes = False
+    _recovers = False
+
+    def configure(self, gates: Mapping[str, bool]) -> None:
+        self._has_classes = gates["VolumeAttributesClass"]
+        self._recovers = gates["RecoverVolumeExpansionFailure"]
+
+    def validate_content(self, obj: Object, old: Object | None) -> list[Cause]:
+        """Validate a claim; a class of attributes may change while it is bound."""
+        if old is None or not self._has_classes:
+            return super().validate_content(obj, old)
+        return self.validate_declared(obj, old) + changed_claim_causes(obj, old, self.naming)
+
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
         self._level_sources(obj["spec"], {})
@@ -50,8 +72,10 @@ class ClaimStrategy(Strategy):
         self._level_sources(new["spec"], old["spec"])
 
     def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
-        """Return the claim with its status, without new fields of resizing, which is behind a gate that is off."""
+        """Return the claim with its status, without new fields of resizing while its gate is off."""
         kept = super().prepare_for_status(new, old, now)
+        if self._recovers:
+            return kept
         before = old.get("status") or {}
         gated = {name for name in ("allocatedResources", "resizeStatus") if name not in before}
         kept["status"] = {name: value for name, value in (kept.get("status") or {}).items() if name not in gated}
@@ -64,8 +88,8 @@ class ClaimStrategy(Strategy):
             del spec["dataSource"]
         elif source is not None and reference is None:
             spec["dataSourceRef"] = dict(source)
-        elif reference is not None and source is None:
-            put(spec, "dataSource", dict(reference), ("dataSourceRef",))
+        elif reference is not None and source is None and not reference.get("namespace"):
+            put(spec, "dataSource", dict(reference), ("dataSourceRef", "volumeAttributesClassName"))
 
 
 def _is_known(source: Object, naming: Naming) -> bool:

@@ -60,6 +60,14 @@ PRIORITY_LEVELS: Final[Mapping[str, Object]] = MappingProxyType(
 def fixed_causes(obj: Object, specs: Mapping[str, Object]) -> list[Cause]:
     """Return the cause if an object has the name of a mandatory one, but another spec."""
     name = obj["metadata"].get("name", "")
-    if specs.get(name, obj["spec"]) == obj["spec"]:
+    if name not in specs or _without_default(obj["spec"]) == specs[name]:
         return []
     return [invalid("spec", obj["spec"], f"spec of '{name}' must equal the fixed value")]
+
+
+def _without_default(spec: Object) -> Object:
+    """Return a spec without the percentage that v1 and v1beta3 add: what is read there can be written there."""
+    limited = spec.get("limited")
+    if not limited or limited.get("lendablePercent") != 0:
+        return spec
+    return {**spec, "limited": {key: value for key, value in limited.items() if key != "lendablePercent"}}

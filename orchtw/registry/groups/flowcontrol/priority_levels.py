@@ -11,7 +11,8 @@ from orchtw.errors import Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import EXEMPT, PRIORITY_LEVELS, fixed_causes
 from orchtw.registry.kind import KindRecord
-from orchtw.registry.traits import SPEC
+from orchtw.registry.traits import SPEC, Sent
+from orchtw.schema.conversion.flow_control import LEVEL_CONVERSIONS, OLD_SHARES, PRESERVE_ZERO, SHARES
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.validators import Check
 from orchtw.values.causes import forbidden, invalid, required
@@ -20,6 +21,8 @@ from orchtw.wire.objects import Object
 _MAX_QUEUES: Final = 10_000_000
 _MAX_ENTROPY_BITS: Final = 60
 _POSITIVE: Final = "must be positive"
+_PRESERVE_ZERO: Final = PRESERVE_ZERO.partition("/")[2]
+DEFAULT_SHARES: Final = 30
 
 
 def validate_priority_level(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
@@ -31,9 +34,36 @@ def validate_priority_level(new: Object, old: Object | None, naming: Naming) -> 
     return causes + fixed_causes(new, PRIORITY_LEVELS)
 
 
+def set_level_defaults(level: Object) -> None:
+    """Fill in the shares of v1beta3, where 0 is absent unless the annotation says otherwise."""
+    limited = (level.get("spec") or {}).get("limited")
+    if limited is None or not level["apiVersion"].endswith("/v1beta3") or limited.get(SHARES):
+        return
+    annotations = level["metadata"].get("annotations") or {}
+    if not any(key.endswith(_PRESERVE_ZERO) for key in annotations):
+        limited[SHARES] = DEFAULT_SHARES
+
+
+def validate_sent_level(new: Object, old: Object | None, sent: Sent, naming: Naming) -> list[Cause]:
+    """Validate the shares under their name in the version of the request: they may be 0 where v1 can say so."""
+    limited = (sent.obj.get("spec") or {}).get("limited")
+    if sent.subresource or limited is None:
+        return []
+    if sent.resource.version in ("v1beta1", "v1beta2"):
+        shares, least, text = limited.get(OLD_SHARES, 0), 1, _POSITIVE
+    else:
+        shares, least, text = limited.get(SHARES, 0), 0, "must be a non-negative integer"
+    if shares >= least:
+        return []
+    name = OLD_SHARES if least else SHARES
+    return [invalid(f"spec.limited.{name}", shares, text)]
+
+
 def check_level(new: Object, old: Object | None) -> list[Cause]:
     """Validate that a level has limits if, and only if, it is limited."""
     kind, limits = new.get("type"), new.get("limited")
+    if kind == "Limited" and new.get("exempt") is not None:
+        return [forbidden("exempt", "must be nil if the type is Limited")]
     if kind == "Exempt" and limits is not None:
         return [forbidden("limited", "must be nil if the type is not Limited")]
     if kind == "Limited" and limits is None:
@@ -94,6 +124,9 @@ PRIORITY_LEVEL_CONFIGURATION = KindRecord(
     kind="PriorityLevelConfiguration",
     generation=SPEC,
     status_ignores=("spec", "metadata"),
+    set_defaults=set_level_defaults,
     validate=validate_priority_level,
+    validate_sent=validate_sent_level,
+    conversions=LEVEL_CONVERSIONS,
     cells=cells_cluster.priority_level,
 )

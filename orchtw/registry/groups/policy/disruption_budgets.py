@@ -8,7 +8,7 @@ from orchtw.registry.kind import KindRecord
 from orchtw.registry.traits import SPEC, Sent
 from orchtw.schema.conversion.policy import BUDGET_CONVERSIONS
 from orchtw.schema.tables import cells_workloads
-from orchtw.values.causes import NOT_NEGATIVE, invalid
+from orchtw.values.causes import NOT_NEGATIVE, invalid, not_supported
 from orchtw.values.go_literals import SELECTOR, as_amount, pointer, shown, struct
 from orchtw.values.int_or_percent import part_causes, share_causes
 from orchtw.values.names import PATH_SEGMENT_NAME
@@ -21,6 +21,7 @@ _SHOWN_SPEC = struct(
     MaxUnavailable=("maxUnavailable", pointer("intstr.IntOrString", as_amount)),
 )
 
+_EVICTIONS = ("AlwaysAllow", "IfHealthyBudget")
 _AMOUNTS = ("minAvailable", "maxUnavailable")
 _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
 
@@ -34,6 +35,9 @@ def validate_disruption_budget(new: Object, old: Object | None, naming: Naming) 
         causes.append(invalid("spec", shown(_SHOWN_SPEC, spec), "minAvailable and maxUnavailable cannot be both set"))
     for key, value in given.items():
         causes += share_causes(f"spec.{key}", value) + part_causes(f"spec.{key}", value)
+    eviction = spec.get("unhealthyPodEvictionPolicy")
+    if eviction is not None and eviction not in _EVICTIONS:
+        causes.append(not_supported("spec.unhealthyPodEvictionPolicy", eviction, _EVICTIONS))
     return causes
 
 
@@ -42,11 +46,7 @@ def validate_sent_budget(new: Object, old: Object | None, sent: Sent, naming: Na
     if sent.subresource != "status" or sent.resource.version != "v1":
         return []
     status = new.get("status") or {}
-    return [
-        invalid(f"status.{key}", count, NOT_NEGATIVE)
-        for key in _COUNTS
-        if (count := status.get(key) or 0) < 0
-    ]
+    return [invalid(f"status.{key}", count, NOT_NEGATIVE) for key in _COUNTS if (count := status.get(key) or 0) < 0]
 
 
 POD_DISRUPTION_BUDGET = KindRecord(

@@ -20,7 +20,7 @@ _FIXED: Final = ("provisioner", "parameters", "reclaimPolicy")
 
 def validate_storage_class(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
     """Validate a StorageClass, whose provisioning is immutable."""
-    causes = _provisioner_causes(new.get("provisioner", "")) + _parameter_causes(new.get("parameters") or {})
+    causes = _provisioner_causes(new.get("provisioner", "")) + parameter_causes(new.get("parameters") or {})
     policy = new.get("reclaimPolicy")
     if policy and policy not in _POLICIES:
         causes.append(not_supported("reclaimPolicy", policy, _POLICIES))
@@ -36,7 +36,8 @@ def _provisioner_causes(name: str) -> list[Cause]:
     return [invalid("provisioner", name, text) for text in qualified_name(name.lower())]
 
 
-def _parameter_causes(parameters: Object) -> list[Cause]:
+def parameter_causes(parameters: Object) -> list[Cause]:
+    """Return the causes that reject the parameters of a class."""
     if len(parameters) > _MAX_PARAMETERS:
         return [too_long("parameters", _MAX_PARAMETERS)]
     causes = [invalid("parameters", "", "field can not be empty.")] if "" in parameters else []

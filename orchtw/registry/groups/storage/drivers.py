@@ -50,6 +50,9 @@ def validate_driver(new: Object, old: Object | None, naming: Naming) -> list[Cau
             causes.append(invalid(_ATTACH, spec.get("attachRequired"), IMMUTABLE))
         if modes != (before.get("volumeLifecycleModes") or []):
             causes.append(invalid("spec.volumeLifecycleModes", shown(_SHOWN_MODES, modes), IMMUTABLE))
+    if spec.get("serviceAccountTokenInSecrets") is not None and not spec.get("tokenRequests"):
+        text = "must be unset when tokenRequests is empty"
+        causes.append(invalid("spec.serviceAccountTokenInSecrets", spec["serviceAccountTokenInSecrets"], text))
     return causes + _token_causes(spec)
 
 

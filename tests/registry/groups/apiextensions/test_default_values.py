@@ -23,6 +23,11 @@ class DefaultTests(SynchronousTestCase):
         [text] = self.texts(type="string", default=1)
         self.assertIn("in body must be of type string", text)
 
+    def test_unknown_type(self) -> None:
+        """No default is of an unknown type, which is told of the type as well."""
+        [text] = self.texts(type="intager", default=1)
+        self.assertTrue(text.endswith('must be of type intager: "integer"'), text)
+
     def test_unknown_fields(self) -> None:
         """A default has no fields that its schema would drop."""
         [text] = self.texts(type="object", default={"b": 1}, properties={})

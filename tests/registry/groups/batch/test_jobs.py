@@ -8,6 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.batch.cron_jobs import validate_cron_job
+from orchtw.registry.groups.batch.job_policies import policy_causes
 from orchtw.registry.groups.batch.job_validation import validate_job
 from orchtw.registry.groups.batch.jobs import generate_selector
 from orchtw.wire.objects import Object
@@ -41,6 +42,17 @@ class JobTests(SynchronousTestCase):
         self.assertEqual(list(made["spec"]["template"]["metadata"]), ["creationTimestamp", "labels", "annotations"])
         self.assertEqual(list(made["metadata"]["labels"]), ["controller-uid", "job-name", "x"])
         self.assertEqual(template["metadata"]["labels"], {"x": "y"})
+
+
+class SuccessIndexTests(SynchronousTestCase):
+    def test_numbers_beyond_an_int64(self) -> None:
+        """An index of more digits than an int64 has is rejected with a cause (reference KIND-95)."""
+        for digits in ("1" * 19, "1" * 5000):
+            rule = {"succeededIndexes": digits}
+            spec = {"completionMode": "Indexed", "completions": 5, "successPolicy": {"rules": [rule]}}
+            (cause,) = policy_causes(spec, "spec")
+            self.assertEqual(cause.field, "spec.successPolicy.rules[0].succeededIndexes")
+            self.assertIn(f'cannot convert string to integer for index: "{digits[:19]}', cause.message)
 
 
 class CronJobTests(SynchronousTestCase):

@@ -1,4 +1,4 @@
-"""Kinds of group scheduling: priority classes."""
+"""Priority classes, of which the system has some of its own."""
 
 from __future__ import annotations
 
@@ -55,5 +55,3 @@ PRIORITY_CLASS = KindRecord(
     cells=cells_cluster.priority_class,
     protected=dict.fromkeys(SYSTEM_PRIORITIES, "this is a system priority class and cannot be deleted"),
 )
-
-KINDS = (PRIORITY_CLASS,)

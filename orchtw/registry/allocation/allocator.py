@@ -1,4 +1,4 @@
-"""Reservations of Services: cluster IPs and node ports (reference KIND-27)."""
+"""Allocator of cluster IPs and node ports, which writes of Services reserve (reference KIND-27)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from twisted.python.failure import Failure
 
 from orchtw.config.cluster import ClusterOptions
 from orchtw.errors import StatusError
-from orchtw.registry.allocation.addresses import Addresses
 from orchtw.registry.allocation.blocks import Block, LocalBlock, StoredBlock
 from orchtw.registry.allocation.claims import Claim, Held
+from orchtw.registry.allocation.cluster_ips import Addresses
 from orchtw.registry.allocation.families import complete
 from orchtw.registry.allocation.ledger import Ledger
 from orchtw.registry.allocation.node_ports import NodePorts
