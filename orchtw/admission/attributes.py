@@ -66,8 +66,8 @@ class Attributes:
     object is still canonical, with its defaults, as it was when admission began.
 
     `size_bytes` is the approximate size of the object. `given_options` are the request's parsed options. `round` is 1
-    in the second round of the mutating plugins, else 0; `carried` is state between the rounds, for the plugin that
-    requests the second.
+    in the second round of the mutating plugins, else 0; `carried` is state between the rounds, for the plugins
+    that request the second.
     """
 
     operation: Operation

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 import attrs
 
@@ -54,8 +54,23 @@ class Following(ChainPlugin, Protocol):
         """Return when it decides by the objects that the caches have."""
 
 
-Measured = tuple[Step, Outcomes]
-"""A step, and the histograms of its duration."""
+@runtime_checkable
+class Idling(ChainPlugin, Protocol):
+    """A plugin that can tell at once that it lets a write pass as it is; its steps are then counted, but not run."""
+
+    def idle(self, attributes: Attributes) -> bool:
+        """Report whether neither half of the plugin changes or refuses the write, or tells anybody of it.
+
+        False says nothing.
+        """
+
+
+class Measured(NamedTuple):
+    """A step, the histograms of its duration, and what tells that it need not be run."""
+
+    step: Step
+    outcomes: Outcomes
+    idle: Callable[[Attributes], bool] | None = None
 
 
 class Half:
@@ -73,7 +88,7 @@ class Half:
         seconds: Callable[[], float] = time.perf_counter,
     ) -> None:
         # Bound methods make counting a third cheaper: every write counts in a dozen series.
-        self._steps = tuple((step, measured.passed.observe, measured) for step, measured in steps)
+        self._steps = tuple((step, idle, measured.passed.observe, measured) for step, measured, idle in steps)
         self._whole = whole or Outcomes(Histogram(BOUNDS_S), Histogram(BOUNDS_S))
         self._seconds = seconds
 
@@ -91,8 +106,9 @@ class Half:
         begun = before = seconds()
         try:
             while True:
-                for step, passed, measured in self._steps:  # noqa: B007 - the step that refuses is counted below
-                    await step(attributes)
+                for step, idle, passed, measured in self._steps:  # noqa: B007 - what refuses is counted below
+                    if idle is None or not idle(attributes):
+                        await step(attributes)
                     # One reading of the clock between two steps ends one and begins the other.
                     after = seconds()
                     passed(after - before)
@@ -132,6 +148,29 @@ MAX_PLANS: Final = 10_000
 """Limit of cached plans; a resource has several."""
 
 
+class _Member(NamedTuple):
+    """Plugin of a chain with the parts that it takes, found once: a check against a protocol takes microseconds."""
+
+    name: str
+    plugin: ChainPlugin
+    admit: Step | None
+    validate: Step | None
+    idle: Callable[[Attributes], bool] | None
+    following: Following | None
+
+    @classmethod
+    def of(cls, name: str, plugin: ChainPlugin) -> _Member:
+        """Return the member with this name in metrics."""
+        return cls(
+            name,
+            plugin,
+            plugin.admit if isinstance(plugin, Mutating) else None,
+            plugin.validate if isinstance(plugin, Validating) else None,
+            plugin.idle if isinstance(plugin, Idling) else None,
+            plugin if isinstance(plugin, Following) else None,
+        )
+
+
 class Chain:
     """Chain of plugins, in order. `names` are their labels in metrics, by default the names of their classes."""
 
@@ -143,16 +182,16 @@ class Chain:
         seconds: Callable[[], float] = time.perf_counter,
     ) -> None:
         names = names or [type(plugin).__name__ for plugin in plugins]
-        self._plugins = tuple(zip(names, plugins, strict=True))
+        self._plugins = tuple(map(_Member.of, names, plugins))
         self.metrics = metrics or AdmissionMetrics()
         self._seconds = seconds
         self._plans: dict[tuple[str, str, bool, str], AdmissionPlan] = {}
 
     async def in_force(self) -> None:
         """Return when all plugins decide by the objects that the caches have."""
-        for _, plugin in self._plugins:
-            if isinstance(plugin, Following):
-                await plugin.in_force()
+        for member in self._plugins:
+            if member.following is not None:
+                await member.following.in_force()
 
     def plan(self, operation: Operation, resource: ResourceType, subresource: str = "") -> AdmissionPlan:
         """Return the plan of such a write, from the cache if possible."""
@@ -165,12 +204,14 @@ class Chain:
         return found
 
     def _planned(self, operation: Operation, resource: ResourceType, subresource: str) -> AdmissionPlan:
-        concerned = [each for each in self._plugins if each[1].handles(operation, resource, subresource)]
-        mutating = [(name, plugin.admit) for name, plugin in concerned if isinstance(plugin, Mutating)]
-        validating = [(name, plugin.validate) for name, plugin in concerned if isinstance(plugin, Validating)]
-        return AdmissionPlan(self._half("admit", operation, mutating), self._half("validate", operation, validating))
+        concerned = [each for each in self._plugins if each.plugin.handles(operation, resource, subresource)]
+        admitting = [(each, each.admit) for each in concerned if each.admit is not None]
+        validating = [(each, each.validate) for each in concerned if each.validate is not None]
+        return AdmissionPlan(self._half("admit", operation, admitting), self._half("validate", operation, validating))
 
-    def _half(self, kind: str, operation: Operation, steps: Sequence[tuple[str, Step]]) -> Half:
+    def _half(self, kind: str, operation: Operation, steps: Sequence[tuple[_Member, Step]]) -> Half:
         steps_of, controllers = self.metrics.steps, self.metrics.controllers
-        measured = [(step, outcomes(controllers, name, kind, operation)) for name, step in steps]
+        measured = [
+            Measured(step, outcomes(controllers, member.name, kind, operation), member.idle) for member, step in steps
+        ]
         return Half(measured, outcomes(steps_of, kind, operation) if steps else None, self._seconds)

@@ -11,6 +11,7 @@ import msgspec
 from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.authz.decision import Authorizer
 from orchtw.config.generic import GenericOptions
+from orchtw.config.releases import LAST, Release
 from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.quota.unsettled import Unsettled
@@ -25,8 +26,9 @@ class AdmissionHost(msgspec.Struct, frozen=True, kw_only=True):
     `clock` is the reactor, `authorizer` the one that authorizes requests. `caller` calls other servers.
     `make_namespace` creates a namespace as the server unless it exists, and raises what a create raises. `store` is
     for plugins that write objects of their own, `offload` for work on large objects. `gates` has the states of the
-    feature gates. `processes` is the number of serving processes, each with plugins of its own. `counts_quotas`: one
-    of them runs the quota controller. `unsettled` has the quota charges of writes in flight.
+    feature gates, `release` is the emulated one. `processes` is the number of serving processes, each with plugins of
+    its own. `counts_quotas`: one of them runs the quota controller. `unsettled` has the quota charges of writes in
+    flight.
     """
 
     naming: Naming
@@ -42,4 +44,5 @@ class AdmissionHost(msgspec.Struct, frozen=True, kw_only=True):
     processes: int = 1
     counts_quotas: bool = False
     unsettled: Unsettled = msgspec.field(default_factory=Unsettled)
+    release: Release = LAST
     metrics: AdmissionMetrics = msgspec.field(default_factory=AdmissionMetrics)

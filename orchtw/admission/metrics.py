@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from orchtw.metrics.series import (
+    ALPHA,
     HISTOGRAM,
     STABLE,
     Family,
@@ -20,6 +21,8 @@ from orchtw.metrics.series import (
 )
 
 BOUNDS_S: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
+POLICY_BOUNDS_S: Final = (0.0000005, 0.001, 0.01, 0.1, 1.0)
+CONDITION_BOUNDS_S: Final = (0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25)
 MAX_SERIES: Final = 1000
 """Limit of series in one family of webhooks, whose names come and go. The oldest is dropped, as by a restart."""
 
@@ -30,13 +33,20 @@ class Durations(Family[Histogram]):
     """Family of histograms of durations, which shows no series without observations."""
 
     def __init__(
-        self, name: str, text: str, labels: tuple[str, ...], *, stability: str = STABLE, most: int = MAX_SERIES
+        self,
+        name: str,
+        text: str,
+        labels: tuple[str, ...],
+        *,
+        stability: str = STABLE,
+        most: int = MAX_SERIES,
+        bounds: tuple[float, ...] = BOUNDS_S,
     ) -> None:
         def make() -> Histogram:
-            return Histogram(BOUNDS_S)
+            return Histogram(bounds)
 
         super().__init__(
-            make, name, HISTOGRAM, text, labels, stability=stability, bounds=BOUNDS_S, most=most, forgets=True
+            make, name, HISTOGRAM, text, labels, stability=stability, bounds=bounds, most=most, forgets=True
         )
 
     def series(self) -> Iterable[tuple[Values, Histogram]]:
@@ -100,6 +110,77 @@ class WebhookMetrics:
         self.failed_open.of(name, kind).value += 1
 
 
+class PolicyMetrics:
+    """Metrics of the policies of one kind; with `actions`, they say what was done about a failed check."""
+
+    def __init__(self, word: str, *, actions: bool) -> None:
+        labels = ("policy", "policy_binding", "error_type") + (("enforcement_action",) if actions else ())
+        self.checks = _calls(
+            f"apiserver_{word}_admission_policy_check_total",
+            f"Checks by {word} admission policies, by policy, binding"
+            + (", kind of error and action." if actions else " and kind of error."),
+            labels,
+        )
+        self.durations = Durations(
+            f"apiserver_{word}_admission_policy_check_duration_seconds",
+            f"Latency of {word} admission policies in seconds, by policy, binding"
+            + (", kind of error and action." if actions else " and kind of error."),
+            labels,
+            stability=ALPHA,
+            bounds=POLICY_BOUNDS_S,
+        )
+
+    def checked(self, seconds: float, *values: str) -> None:
+        """Count a check with these label values."""
+        self.checks.of(*values).value += 1
+        self.durations.of(*values).observe(seconds)
+
+
+class ConditionSeries:
+    """Counts of the match conditions of one policy or webhook in one kind of operation."""
+
+    def __init__(self, metrics: ConditionMetrics, *values: str) -> None:
+        self._metrics = metrics
+        self._values = values
+
+    def excluded(self) -> None:
+        """Count a write that a condition excludes."""
+        self._metrics.exclusions.of(*self._values).value += 1
+
+    def failed(self, count: int) -> None:
+        """Count conditions that could not be evaluated."""
+        if count:
+            self._metrics.errors.of(*self._values).value += count
+
+    def took(self, seconds: float) -> None:
+        """Count an evaluation of all conditions."""
+        self._metrics.durations.of(*self._values).observe(seconds)
+
+
+class ConditionMetrics:
+    """Metrics of match conditions. `kind` is webhook or policy, `type` admit, validating or mutating."""
+
+    def __init__(self) -> None:
+        labels = ("name", "kind", "type", "operation")
+        what = "by name, kind (webhook or policy), type and operation."
+        prefix = "apiserver_admission_match_condition_"
+        self.errors = _calls(
+            prefix + "evaluation_errors_total", f"Match conditions that could not be evaluated, {what}", labels
+        )
+        self.exclusions = _calls(prefix + "exclusions_total", f"Writes that match conditions exclude, {what}", labels)
+        self.durations = Durations(
+            prefix + "evaluation_seconds",
+            f"Latency of match conditions in seconds, {what}",
+            labels,
+            stability=ALPHA,
+            bounds=CONDITION_BOUNDS_S,
+        )
+
+    def of(self, name: str, kind: str, type_: str, operation: str) -> ConditionSeries:
+        """Return the series of a webhook or policy."""
+        return ConditionSeries(self, name, kind, type_, operation)
+
+
 class AdmissionMetrics:
     """Metric families of admission."""
 
@@ -115,6 +196,9 @@ class AdmissionMetrics:
             ("name", "type", "operation", "rejected"),
         )
         self.webhooks = WebhookMetrics()
+        self.conditions = ConditionMetrics()
+        self.validating_policies = PolicyMetrics("validating", actions=True)
+        self.mutating_policies = PolicyMetrics("mutating", actions=False)
         self._own: list[Family[Number]] = []
 
     def counter(self, name: str, text: str, labels: tuple[str, ...]) -> Family[Number]:
@@ -128,7 +212,14 @@ class AdmissionMetrics:
         hooks = self.webhooks
         summary = Summary(self.steps, "Admission latency in seconds, by operation and phase.")
         shown = (self.steps, summary, self.controllers, hooks.durations)
-        return *shown, hooks.requests, hooks.rejections, hooks.failed_open, *self._own
+        conditions = self.conditions
+        policies = [
+            family
+            for each in (self.validating_policies, self.mutating_policies)
+            for family in (each.checks, each.durations)
+        ]
+        matched = (conditions.errors, conditions.exclusions, conditions.durations)
+        return *shown, hooks.requests, hooks.rejections, hooks.failed_open, *policies, *matched, *self._own
 
 
 def _calls(name: str, text: str, labels: tuple[str, ...]) -> Family[Number]:

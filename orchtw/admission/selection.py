@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from twisted.logger import Logger
 
 from orchtw.admission.chain import ChainPlugin
@@ -9,6 +12,7 @@ from orchtw.admission.configuration import Given, read
 from orchtw.admission.host import AdmissionHost
 from orchtw.admission.plugins import PLUGINS
 from orchtw.config.admission import AdmissionOptions
+from orchtw.config.releases import FIRST, LAST, Release
 from orchtw.errors import ConfigError
 from orchtw.plugins import AdmissionPlugin
 from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
@@ -50,19 +54,37 @@ ORDER = (
     "CertificateSubjectRestriction",
     "DefaultIngressClass",
     "DenyServiceExternalIPs",
+    "PodTopologyLabels",
+    "PodResizeValidator",
+    "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",
+    "ValidatingAdmissionPolicy",
     "ValidatingAdmissionWebhook",
     "ResourceQuota",
     "AlwaysDeny",
 )
 """Plugins of the release in the order of both passes, whatever the order in the flags."""
 
+GATED = {
+    "MutatingAdmissionPolicy": "mutatingadmissionpolicies",
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+}
+"""Plugins that came after release 1.24, with the resources that they follow: without the gate of the same name, they
+do not exist, and without the resource they have nothing to do.
+"""
+
+SINCE: Mapping[str, Release] = MappingProxyType({"PodTopologyLabels": (1, 33), "PodResizeValidator": (1, 36)})
+"""Plugins that came after release 1.24, with the release: while an earlier one is emulated, they do not exist."""
+
+EVERY_GATE: Mapping[str, bool] = MappingProxyType({})
+"""States of gates that are all at their default, which is on."""
+
 DEFAULT = frozenset(
     {"CertificateApproval", "CertificateSigning", "CertificateSubjectRestriction", "DefaultIngressClass"}
     | {"DefaultStorageClass", "DefaultTolerationSeconds", "LimitRanger", "MutatingAdmissionWebhook"}
     | {"NamespaceLifecycle", "PersistentVolumeClaimResize", "PodSecurity", "Priority", "ResourceQuota"}
     | {"RuntimeClass", "ServiceAccount", "StorageObjectInUseProtection", "TaintNodesByCondition"}
-    | {"ValidatingAdmissionWebhook"}
+    | {"ValidatingAdmissionWebhook", *GATED, *SINCE}
 )
 """Plugins that run by default, if this server has them."""
 
@@ -81,13 +103,18 @@ def available(installed: Plugins) -> tuple[str, ...]:
     return (*PLUGINS, *installed.of(AdmissionPlugin))
 
 
-def problems(options: AdmissionOptions, installed: Plugins = NO_PLUGINS) -> list[str]:
+def problems(
+    options: AdmissionOptions,
+    installed: Plugins = NO_PLUGINS,
+    gates: Mapping[str, bool] = EVERY_GATE,
+    release: Release = LAST,
+) -> list[str]:
     """Return the problems of the flags, a line each: unknown and unavailable names, and contradictions."""
     enabled, disabled = options.enable_admission_plugins, options.disable_admission_plugins
     alone = options.admission_control
     wanted = {"admission-control": alone, "enable-admission-plugins": enabled}
     flags = {**wanted, "disable-admission-plugins": disabled}
-    known = order(installed)
+    known = [name for name in order(installed) if _exists(name, gates, release)]
     found = [
         f'{flag} plugin "{name}" is unknown' for flag, names in flags.items() for name in names if name not in known
     ]
@@ -112,7 +139,7 @@ def selected(
 
     Raises ConfigError with every problem of the flags, or of the configurations.
     """
-    if found := problems(options, installed):
+    if found := problems(options, installed, host.gates, host.release):
         raise ConfigError(*found)
     if options.admission_control:
         _log.warn("--admission-control is deprecated: use --enable-admission-plugins or --disable-admission-plugins")
@@ -121,7 +148,8 @@ def selected(
     plugins: dict[str, ChainPlugin] = {}
     wrong: list[str] = []
     for name in order(installed):
-        if name in names and name in available(installed):
+        there = name in available(installed) and _exists(name, host.gates, host.release)
+        if name in names and there and _works(name, host):
             try:
                 plugins[name] = _made(name, host, options, installed, given.of(name))
             except ConfigError as error:
@@ -129,6 +157,23 @@ def selected(
     if wrong:
         raise ConfigError(*wrong)
     return plugins
+
+
+def _exists(name: str, gates: Mapping[str, bool], release: Release) -> bool:
+    return SINCE.get(name, FIRST) <= release and (name not in GATED or gates.get(name, True))
+
+
+def _works(name: str, host: AdmissionHost) -> bool:
+    """Report whether the resource that a plugin follows is known in v1, or an earlier version of it is served."""
+    if name not in GATED:
+        return True
+    group, plural = host.naming.group("admissionregistration.orch.io"), GATED[name]
+    try:
+        host.targets.stored_target(group, "v1", plural)
+    except KeyError:
+        qualified = f"{plural}.{group}"
+        return any(each.resource.qualified == qualified for each in host.targets.served())
+    return True
 
 
 def _switched_on(options: AdmissionOptions, installed: Plugins) -> frozenset[str]:

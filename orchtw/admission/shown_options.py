@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.rules.options import DeleteOptions, WriteOptions
+from orchtw.rules.options import IGNORE_READ_ERRORS, DeleteOptions, WriteOptions
 from orchtw.wire.objects import Object
 
 _KINDS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
@@ -34,6 +34,7 @@ def _deleting(options: DeleteOptions) -> Object:
         "orphanDependents": options.orphan_dependents,
         "propagationPolicy": options.propagation,
         "dryRun": _dry_run(options),
+        IGNORE_READ_ERRORS: options.ignore_read_errors or None,
     }
 
 

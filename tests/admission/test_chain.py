@@ -12,6 +12,7 @@ from orchtw.admission.chain import Chain
 from orchtw.errors import Forbidden
 from orchtw.schema.catalogue import ResourceType
 from tests.admission.asked import attributes, pass_chain, resource
+from tests.metrics.shown import text_of
 
 Seen = list[tuple[str, str]]
 
@@ -38,6 +39,13 @@ class Both(Mutator):
 
     async def validate(self, attributes: Attributes) -> None:
         self.seen.append((self.name, "validate"))
+
+
+class Idle(Both):
+    """Has nothing to do with updates."""
+
+    def idle(self, attributes: Attributes) -> bool:
+        return attributes.operation == "UPDATE"
 
 
 class Refuser(Mutator):
@@ -75,6 +83,16 @@ class ChainTests(SynchronousTestCase):
         self.successResultOf(pass_chain(chain, attributes("CREATE", "pods")))
         passed = [("a", "admit"), ("b", "admit"), ("c", "admit"), ("a", "validate"), ("c", "validate")]
         self.assertEqual(self.seen, passed)
+
+    def test_idle(self) -> None:
+        """A plugin that is idle for a write is not run for it, but counted as if it were."""
+        chain = Chain([Both("a", self.seen), Idle("b", self.seen)])
+        self.successResultOf(pass_chain(chain, attributes("UPDATE", "pods")))
+        self.assertEqual(self.seen, [("a", "admit"), ("a", "validate")])
+        shown = text_of(chain.metrics.families())
+        self.assertRegex(shown, r'controller_admission_duration_seconds_count{name="Idle",[^}]*type="admit"[^}]*} 1')
+        self.successResultOf(pass_chain(chain, attributes("CREATE", "pods")))
+        self.assertEqual(self.seen[2:], [("a", "admit"), ("b", "admit"), ("a", "validate"), ("b", "validate")])
 
     def test_refusal_ends_it(self) -> None:
         """Nobody is asked after a refusal."""

@@ -27,8 +27,9 @@ DEFAULTS = [
     *("NamespaceLifecycle", "LimitRanger", "ServiceAccount", "TaintNodesByCondition", "PodSecurity", "Priority"),
     *("DefaultTolerationSeconds", "DefaultStorageClass", "StorageObjectInUseProtection"),
     *("PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval", "CertificateSigning"),
-    *("CertificateSubjectRestriction", "DefaultIngressClass", "MutatingAdmissionWebhook"),
-    *("ValidatingAdmissionWebhook", "ResourceQuota"),
+    *("CertificateSubjectRestriction", "DefaultIngressClass", "PodTopologyLabels"),
+    *("PodResizeValidator", "MutatingAdmissionPolicy"),
+    *("MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook", "ResourceQuota"),
 ]
 """Of the release, in their order."""
 
@@ -38,6 +39,17 @@ class SelectionTests(SynchronousTestCase):
         """Without flags the default plugins run, as far as they are there."""
         self.assertEqual([name for name in ORDER if name in DEFAULT], DEFAULTS)
         self.assertEqual(list(selected(HOST, AdmissionOptions())), [name for name in DEFAULTS if name in PLUGINS])
+
+    def test_later_releases(self) -> None:
+        """Plugins of later releases do not exist while an earlier one is emulated (reference ADM-4)."""
+        later = {"PodTopologyLabels", "PodResizeValidator"}
+        for release, expected in (((1, 36), later), ((1, 35), {"PodTopologyLabels"}), ((1, 24), set())):
+            found = selected(host(targets=TARGETS, release=release), AdmissionOptions())
+            self.assertEqual(later.intersection(found), expected)
+        options = AdmissionOptions(enable_admission_plugins=("PodResizeValidator",))
+        self.assertEqual(problems(options), [])
+        unknown = 'enable-admission-plugins plugin "PodResizeValidator" is unknown'
+        self.assertEqual(problems(options, release=(1, 35)), [unknown])
 
     def test_off(self) -> None:
         """A default plugin can be switched off, also one that is not there."""
@@ -132,4 +144,4 @@ class SelectionTests(SynchronousTestCase):
         self.assertEqual(len(ORDER), len(set(ORDER)))
         self.assertEqual(DEFAULT.difference(ORDER), frozenset())
         self.assertEqual(set(PLUGINS).difference(ORDER), set())
-        self.assertEqual(len(DEFAULT), 18)
+        self.assertEqual(len(DEFAULT), 22)

@@ -30,7 +30,9 @@ from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.owner_references import OwnerReferencesPermissionEnforcement
 from orchtw.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
 from orchtw.admission.plugins.persistent_volume_label import PersistentVolumeLabel
+from orchtw.admission.plugins.pod_resize_validator import PodResizeValidator
 from orchtw.admission.plugins.pod_security.plugin import PodSecurity
+from orchtw.admission.plugins.pod_topology_labels import PodTopologyLabels
 from orchtw.admission.plugins.priority import Priority
 from orchtw.admission.plugins.resource_quota.plugin import ResourceQuota
 from orchtw.admission.plugins.runtime_class import RuntimeClassPlugin
@@ -78,6 +80,18 @@ def _pod_tolerations(host: AdmissionHost, options: AdmissionOptions, given: Give
     return PodTolerationRestriction.of(host, given)
 
 
+def _mutating_policy(host: AdmissionHost, options: AdmissionOptions, given: Given | None) -> ChainPlugin:
+    from orchtw.admission.plugins.mutating_policy import MutatingPolicy
+
+    return MutatingPolicy(host)
+
+
+def _validating_policy(host: AdmissionHost, options: AdmissionOptions, given: Given | None) -> ChainPlugin:
+    from orchtw.admission.plugins.validating_policy import ValidatingPolicy
+
+    return ValidatingPolicy(host)
+
+
 PLUGINS: Mapping[str, Callable[[AdmissionHost, AdmissionOptions, Given | None], ChainPlugin]] = {
     "AlwaysAdmit": lambda host, options, given: AlwaysAdmit(),
     "AlwaysDeny": lambda host, options, given: AlwaysDeny(host.naming.api_server_user),
@@ -91,6 +105,8 @@ PLUGINS: Mapping[str, Callable[[AdmissionHost, AdmissionOptions, Given | None], 
     "DenyEscalatingExec": lambda host, options, given: DenyExec.escalating(host),
     "DenyExecOnPrivileged": lambda host, options, given: DenyExec.privileged(host),
     "DenyServiceExternalIPs": lambda host, options, given: DenyServiceExternalIPs(),
+    "PodTopologyLabels": lambda host, options, given: PodTopologyLabels.of(host),
+    "PodResizeValidator": lambda host, options, given: PodResizeValidator.of(host),
     "EventRateLimit": _event_rate_limit,
     "ExtendedResourceToleration": lambda host, options, given: ExtendedResourceToleration.of(host),
     "ImagePolicyWebhook": _image_policy,
@@ -114,7 +130,9 @@ PLUGINS: Mapping[str, Callable[[AdmissionHost, AdmissionOptions, Given | None], 
     "RuntimeClass": lambda host, options, given: RuntimeClassPlugin.of(host),
     "SecurityContextDeny": lambda host, options, given: SecurityContextDeny.of(host),
     "ServiceAccount": lambda host, options, given: ServiceAccountPlugin.of(host),
+    "MutatingAdmissionPolicy": _mutating_policy,
     "MutatingAdmissionWebhook": lambda host, options, given: MutatingWebhook(host, given),
+    "ValidatingAdmissionPolicy": _validating_policy,
     "ValidatingAdmissionWebhook": lambda host, options, given: ValidatingWebhook(host, given),
     "StorageObjectInUseProtection": lambda host, options, given: StorageObjectInUseProtection.of(host),
     "TaintNodesByCondition": lambda host, options, given: TaintNodesByCondition.of(host),

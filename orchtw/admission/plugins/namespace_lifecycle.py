@@ -33,6 +33,17 @@ class NamespaceLifecycle:
             return resource.namespaced and resource.qualified != self._exempt
         return operation == "DELETE" and resource.qualified == "namespaces"
 
+    def idle(self, attributes: Attributes) -> bool:
+        """Report whether a write is into a namespace that is known and may take it."""
+        operation = attributes.operation
+        if operation == "DELETE":
+            return False
+        try:
+            found = self._namespaces.get("", attributes.namespace)
+        except InternalError:
+            return False
+        return found is not None and (operation == "UPDATE" or found.phase != "Terminating")
+
     async def admit(self, attributes: Attributes) -> None:
         """Refuse writes in missing (404) and creates in terminating (403) namespaces.
 

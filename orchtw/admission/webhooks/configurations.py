@@ -1,18 +1,16 @@
-"""Webhook configurations, compiled again when they change (reference HOOK-5, HOOK-6)."""
+"""Configurations of admission, compiled again when they change (reference HOOK-5, HOOK-6, POLICY-2)."""
 
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Callable, Iterator
-from operator import attrgetter
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Generic, Protocol
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from orchtw.admission.webhooks.hook import Configuration, Hook
+from orchtw.admission.webhooks.order import ByName, Compiled
 from orchtw.registry.offload import Compute
 from orchtw.storage.cache.cacher import ResourceCache
 from orchtw.watch.entry import Entry
@@ -24,8 +22,6 @@ SLICE_S: Final = 0.01
 
 READY_S: Final = 10.0
 """Longest wait of a write for the configurations that exist at the start."""
-
-_name = attrgetter("name")
 
 
 class ConfigurationSource(Protocol):
@@ -39,7 +35,7 @@ class ConfigurationSource(Protocol):
         """Return the object of an entry."""
 
 
-class Configurations:
+class Configurations(Generic[Compiled]):
     """Compiled configurations of one kind, which follow the cache from the first look at `ready` on.
 
     A small one takes effect before its writer is answered, a large one soon after. `changed` is called after each
@@ -49,15 +45,14 @@ class Configurations:
     _log = Logger()
 
     def __init__(
-        self, source: ConfigurationSource, make: Callable[[Object], Configuration], run: Compute, clock: Any
+        self, source: ConfigurationSource, make: Callable[[Object], Compiled], run: Compute, clock: Any
     ) -> None:
         self.changed: Callable[[], None] = lambda: None
         self._source = source
         self._make = make
         self._run = run
         self._clock = clock
-        self._known: dict[str, Configuration] = {}
-        self._sorted: list[Configuration] = []
+        self._compiled: ByName[Compiled] = ByName()
         self._due: dict[str, Entry | None] = {}
         self._following = self._working = self._ready = False
         self._waiting: list[Deferred[bool]] = []
@@ -75,7 +70,7 @@ class Configurations:
     @property
     def empty(self) -> bool:
         """Report whether there are no configurations."""
-        return not self._sorted
+        return not self._compiled.all
 
     async def settled(self) -> bool:
         """Wait up to READY_S, and report whether the configurations are compiled."""
@@ -96,10 +91,14 @@ class Configurations:
             self._waiting.append(waiting)
             await waiting
 
-    def naming(self, plural: str) -> Iterator[Hook]:
-        """Yield the webhooks with a rule that names a resource, in the order of their calls."""
-        for each in self._sorted:
-            yield from each.naming(plural)
+    @property
+    def all(self) -> Sequence[Compiled]:
+        """Return the configurations by name."""
+        return self._compiled.all
+
+    def named(self, name: str) -> Compiled | None:
+        """Return a configuration, or None."""
+        return self._compiled.named(name)
 
     # Follower of the cache
 
@@ -122,7 +121,7 @@ class Configurations:
         end_s = self._clock.seconds() + SLICE_S
         while self._due:
             name = next(iter(self._due))
-            self._put(name, await self._compiled(name, self._due.pop(name)))
+            self._put(name, await self._made(name, self._due.pop(name)))
             if self._due and self._clock.seconds() > end_s:
                 await deferLater(self._clock, 0)
                 end_s = self._clock.seconds() + SLICE_S
@@ -133,24 +132,19 @@ class Configurations:
             if not each.called:
                 each.callback(True)
 
-    async def _compiled(self, name: str, entry: Entry | None) -> Configuration | None:
+    async def _made(self, name: str, entry: Entry | None) -> Compiled | None:
         if entry is None:
             return None
         try:
             return await self._run(len(entry.raw), lambda: self._make(self._source.load(entry)))
         except Exception as problem:  # noqa: BLE001 - one that cannot be compiled must not stop the others
-            self._log.error("webhook configuration {name} cannot be used: {why}", name=name, why=str(problem))
+            self._log.error("admission configuration {name} cannot be used: {why}", name=name, why=str(problem))
             return None
 
-    def _put(self, name: str, made: Configuration | None) -> None:
-        before = self._known.pop(name, None)
-        if before is not None:
-            self._sorted.remove(before)
-        if made is not None:
-            self._known[name] = made
-            insort(self._sorted, made, key=_name)
+    def _put(self, name: str, made: Compiled | None) -> None:
+        self._compiled.put(name, made)
         self.changed()
 
     def _failed(self, failure: Failure) -> None:
         self._working = False
-        self._log.failure("webhook configurations are no longer watched", failure=failure)
+        self._log.failure("admission configurations are no longer watched", failure=failure)

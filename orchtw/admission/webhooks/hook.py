@@ -17,6 +17,7 @@ from orchtw.outbound.policy import BadTLS
 from orchtw.outbound.remote import Remote
 from orchtw.rules.selectors import ALL_LABELS, LabelSelector, selector_of_object
 from orchtw.rules.webhook_clients import REVIEW_VERSIONS
+from orchtw.schema.cel.checked import Checked
 from orchtw.wire.objects import Object
 
 _HARMLESS: Final = ("None", "NoneOnDryRun")
@@ -32,7 +33,8 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     `review` is the version of the reviews that it gets. `equivalent`: its matchPolicy is Equivalent. `patient`: its
     failurePolicy is Ignore. `harmless`: it may be called in dry runs. `again`: its reinvocationPolicy is IfNeeded.
-    `broken` is the reason why it cannot be called, or empty.
+    `broken` is the reason why it cannot be called, or empty. `conditions` are its match conditions, and
+    `condition_names` the variables that they mention.
     """
 
     configuration: str
@@ -49,6 +51,8 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     review: str = "v1"
     remote: Remote
     broken: str = ""
+    conditions: tuple[Checked, ...] = ()
+    condition_names: frozenset[str] = frozenset()
 
     @property
     def plurals(self) -> frozenset[str]:
@@ -103,7 +107,7 @@ def _hook(configuration: str, key: str, spec: Mapping[str, Any], identities: Ide
         broken = problem.message
     review = next((each for each in spec.get("admissionReviewVersions") or () if each in REVIEW_VERSIONS), "")
     remote = _remote(spec["clientConfig"], identities)
-    return Hook(
+    hook = Hook(
         configuration=configuration,
         name=spec["name"],
         key=key,
@@ -119,6 +123,16 @@ def _hook(configuration: str, key: str, spec: Mapping[str, Any], identities: Ide
         remote=remote,
         broken=broken or ("" if review else _UNKNOWN_REVIEWS) or _unusable(remote),
     )
+    conditions = spec.get("matchConditions")
+    return _with_conditions(hook, conditions) if conditions else hook
+
+
+def _with_conditions(hook: Hook, given: Sequence[Mapping[str, Any]]) -> Hook:
+    """Return the webhook with its match conditions compiled."""
+    from orchtw.admission.policies.definitions import conditions_of, names_of
+
+    found = conditions_of(given, namespace=False)
+    return msgspec.structs.replace(hook, conditions=found, condition_names=names_of(found))
 
 
 def _remote(client: Mapping[str, Any], identities: Identities) -> Remote:

@@ -19,6 +19,10 @@ from orchtw.schema.catalogue import ResourceType
 GROUP: Final = "admissionregistration.orch.io"
 MUTATING: Final = "mutatingwebhookconfigurations"
 VALIDATING: Final = "validatingwebhookconfigurations"
+POLICIES: Final = tuple(
+    f"{word}admission{noun}" for word in ("mutating", "validating") for noun in ("policies", "policybindings")
+)
+"""Plurals of admission policies and their bindings."""
 
 
 class Webhooks:
@@ -26,7 +30,7 @@ class Webhooks:
 
     def __init__(self, host: AdmissionHost, given: Given | None, plural: str) -> None:
         group = host.naming.group(GROUP)
-        self._exempt = frozenset(f"{each}.{group}" for each in (MUTATING, VALIDATING))
+        self._exempt = frozenset(f"{each}.{group}" for each in (MUTATING, VALIDATING, *POLICIES))
         self._own = host.naming.api_server_user
         make = partial(configuration_of, identities=identities_of(given, host.naming, host.clock))
         stored = host.targets.stored_target(group, "v1", plural).stored
@@ -37,8 +41,15 @@ class Webhooks:
         self._namespaces = Namespaces(host.targets)
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Handle all but webhook configurations, so that a bad one can be repaired (reference HOOK-6)."""
+        """Handle all but configurations of admission, so that a bad one can be repaired (reference HOOK-6)."""
         return resource.qualified not in self._exempt
+
+    def idle(self, attributes: Attributes) -> bool:
+        """Report whether no webhook can match a write, as `selected` would find."""
+        if attributes.request is None and attributes.user.name == self._own:
+            return True
+        configurations = self._configurations
+        return configurations.ready and (configurations.empty or self._plans.of(attributes).empty)
 
     async def in_force(self) -> None:
         """Return when the configurations that the cache has decide on writes."""

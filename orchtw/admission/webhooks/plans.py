@@ -9,7 +9,8 @@ import msgspec
 
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.webhooks.configurations import Configurations
-from orchtw.admission.webhooks.hook import Hook
+from orchtw.admission.webhooks.hook import Configuration, Hook
+from orchtw.admission.webhooks.order import in_call_order
 from orchtw.rules.selectors import ALL_LABELS, LabelSelector
 from orchtw.schema.catalogue import ResourceType
 
@@ -58,7 +59,7 @@ class Choice:
         """Return the matches after position `after` whose object selectors fit a write, in order."""
         if self._plain:
             return self.all if after < 0 else [match for match in self.all if match.position > after]
-        labels = [found for found in (_labels(attributes.obj), _labels(attributes.old)) if found is not None]
+        labels = [found for found in (labels_of(attributes.obj), labels_of(attributes.old)) if found is not None]
         asked = list(self._others)
         for label in {label for each in labels for label in each.items()}:
             asked += self._by_label.get(label, ())
@@ -109,7 +110,7 @@ class WebhookPlan:
 class Plans:
     """Cache of plans, made from the configurations on demand."""
 
-    def __init__(self, configurations: Configurations) -> None:
+    def __init__(self, configurations: Configurations[Configuration]) -> None:
         self._configurations = configurations
         self._known: dict[tuple[str, str, str, str, str], WebhookPlan] = {}
 
@@ -130,13 +131,9 @@ class Plans:
 
     def _made(self, attributes: Attributes) -> WebhookPlan:
         resource, operation, subresource = attributes.resource, attributes.operation, attributes.subresource
-        others = [
-            each
-            for each in attributes.equivalents().values()
-            if each.api_version != resource.api_version and _has(each, subresource)
-        ]
+        others = other_versions(attributes)
         matches: list[Match] = []
-        for hook in self._configurations.naming(resource.plural):
+        for hook in in_call_order(self._configurations.all, resource.plural):
             seen_as = _seen_as(hook, operation, resource, others, subresource)
             if seen_as is not None:
                 matches.append(Match(hook, seen_as, len(matches)))
@@ -159,11 +156,18 @@ def _seen_as(
     return next(found, None)
 
 
-def _has(resource: ResourceType, subresource: str) -> bool:
-    return not subresource or any(each.name == subresource for each in resource.subresources)
+def other_versions(attributes: Attributes) -> tuple[ResourceType, ...]:
+    """Return the other versions of a write's resource that have its sub-resource."""
+    own, subresource = attributes.resource.api_version, attributes.subresource
+    return tuple(
+        each
+        for each in attributes.equivalents().values()
+        if each.api_version != own
+        and (not subresource or any(sub.name == subresource for sub in each.subresources))
+    )
 
 
-def _labels(obj: Mapping[str, object] | None) -> Mapping[str, str] | None:
+def labels_of(obj: Mapping[str, object] | None) -> Mapping[str, str] | None:
     """Return the labels of an object; None if it cannot have any."""
     meta = None if obj is None else obj.get("metadata")
     return meta.get("labels") or {} if isinstance(meta, dict) else None

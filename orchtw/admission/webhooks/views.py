@@ -35,14 +35,14 @@ class WebhookView:
         """Return the object, canonical with all defaults, and the old object as JSON."""
         attributes = self.attributes
         if self._changes != attributes.changes or not (attributes.canonical or attributes.finished):
-            await self._complete()
+            await self.complete()
             self._obj = await _dumped(attributes, attributes.obj, attributes.old)
             self._changes = attributes.changes
         if not self._old:
             self._old = await _dumped(attributes, attributes.old)
         return self._obj, self._old
 
-    async def _complete(self) -> None:
+    async def complete(self) -> None:
         """Make the object canonical, since another plugin may have changed it."""
         attributes, obj = self.attributes, self.attributes.obj
         if attributes.canonical or attributes.finished or obj is None:

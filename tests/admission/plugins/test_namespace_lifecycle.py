@@ -44,6 +44,14 @@ class NamespaceLifecycleTests(SynchronousTestCase):
         ):
             self.assertIsNone(self.successResultOf(self.run_chain(asked)))
 
+    def test_idle(self) -> None:
+        """The plugin is idle where it has nothing to refuse and nothing to wait for."""
+        plugin = NamespaceLifecycle(NAMING, Namespaces())
+        operations = ("CREATE", "UPDATE", "DELETE")
+        idle = [(operation, namespace) for operation in operations for namespace in ("live", "ending", "nope")
+                if plugin.idle(attributes(operation, "configmaps", namespace=namespace))]  # type: ignore[arg-type]
+        self.assertEqual(idle, [("CREATE", "live"), ("UPDATE", "live"), ("UPDATE", "ending")])
+
     def test_missing_namespace(self) -> None:
         """A create or update where there is no namespace is a 404 on the namespace; what is left there can go."""
         for operation in ("CREATE", "UPDATE"):

@@ -10,7 +10,8 @@ from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
 from orchtw.testing.admission_webhook import AdmissionWebhook
-from orchtw.testing.in_process import ClientAnswer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer
+from tests.in_process import InProcessServer
 
 reactor: Any = installed_reactor
 MERGE = {"content-type": "application/merge-patch+json"}

@@ -67,8 +67,8 @@ class ConfigurationsTests(SynchronousTestCase):
     def changed(self) -> None:
         self.changes += 1
 
-    def names(self, found: Configurations) -> str:
-        return "".join(hook.name[0] for hook in found.naming("pods"))
+    def names(self, found: Configurations[Any]) -> str:
+        return "".join(hook.name[0] for each in found.all for hook in each.naming("pods"))
 
     def test_at_once(self) -> None:
         """Existing configurations are known at the first question, in the order of names (reference HOOK-6)."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from twisted.internet.defer import Deferred, succeed
@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.webhooks.configurations import Configurations
-from orchtw.admission.webhooks.hook import Configuration, Hook
+from orchtw.admission.webhooks.hook import Configuration
 from orchtw.admission.webhooks.plans import Match, Plans, WebhookPlan
 from orchtw.admission.webhooks.selection import selection
 from orchtw.errors import NotFound
@@ -28,12 +28,13 @@ class Fixed:
     """Configurations that are there."""
 
     def __init__(self, *configurations: Configuration) -> None:
-        self.all = configurations
+        self._all = configurations
         self.asked = 0
 
-    def naming(self, plural: str) -> Iterator[Hook]:
+    @property
+    def all(self) -> Sequence[Configuration]:
         self.asked += 1
-        return (hook for each in self.all for hook in each.naming(plural))
+        return self._all
 
 
 class Namespaces:

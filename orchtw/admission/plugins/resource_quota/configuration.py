@@ -19,7 +19,7 @@ _KINDS: Final = {
 }
 _SCOPES: Final = (
     *("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass"),
-    "CrossNamespacePodAffinity",
+    *("CrossNamespacePodAffinity", "VolumeAttributesClass"),
 )
 _WITH_VALUES: Final = ("In", "NotIn")
 _WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")

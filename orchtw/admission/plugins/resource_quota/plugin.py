@@ -76,9 +76,8 @@ class ResourceQuota:
         evaluator = self._evaluators.of((resource.group, resource.plural))
         assert evaluator is not None
 
-        def measure() -> tuple[Usage, Amounts, set[str]]:
-            before = NOTHING if old is None else evaluator.usage(old).amounts(0)
-            return evaluator.usage(obj), before, evaluator.missing(obj)
+        def measure() -> tuple[Usage, Usage | None, set[str]]:
+            return evaluator.usage(obj), None if old is None else evaluator.usage(old), evaluator.missing(obj)
 
         usage, before, missing = await attributes.surface.run(attributes.size_bytes, measure)
         used = usage.amounts(0)
@@ -86,9 +85,10 @@ class ResourceQuota:
             evaluator=evaluator,
             usage=usage,
             used=used,
-            grows=growth(used, before),
+            grows=growth(used, NOTHING if before is None else before.amounts(0)),
             missing=missing,
             limited=limited,
+            before=before,
         )
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from orchtw.testing.in_process import ClientAnswer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object
+from tests.in_process import InProcessServer
 from tests.verbs.served import DEFAULT, ServedCase
 
 QUOTAS = f"{DEFAULT}/resourcequotas"

@@ -109,7 +109,7 @@ class ConfigurationTests(QuotaCase):
                 limited(matchScopes=[{**TERM, "scopeName": "Other"}]),
                 'q.yaml: limitedResources[0].matchScopes[0].scopeName: Unsupported value: "Other": supported values: '
                 '"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", '
-                '"CrossNamespacePodAffinity"',
+                '"CrossNamespacePodAffinity", "VolumeAttributesClass"',
             ),
             (
                 limited(matchScopes=[{**TERM, "operator": "Is"}]),

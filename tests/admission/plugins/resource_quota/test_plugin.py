@@ -32,6 +32,7 @@ from tests.admission.plugins.resource_quota.case import (
     config_map,
     pod,
 )
+from tests.emulated import since
 from tests.registry.widgets import GROUP, versions
 from tests.verbs.served import DEFAULT, MERGE
 
@@ -160,6 +161,62 @@ class ChargeTests(QuotaCase):
         self.quota("rq", {"pods": "1"}, scopeSelector={"matchExpressions": [term]})
         self.done("POST", PODS, pod("a"))
         self.assertEqual(self.used(), {"pods": "1"})
+
+
+GOLD = {"scopeName": "VolumeAttributesClass", "operator": "In", "values": ["gold"]}
+SCOPED = {"scopeSelector": {"matchExpressions": [GOLD]}}
+
+
+@since((1, 33))
+class ClassTests(QuotaCase):
+    """Quotas for claims of a class of volume attributes (reference PLUG-25)."""
+
+    more: ClassVar = {"controllers": ("resourcequota",)}
+
+    def test_counted(self) -> None:
+        """Claims of the class are counted and held to the quota, others are not (reference PLUG-25)."""
+        spec = {"hard": {"requests.storage": "5Gi"}, **SCOPED}
+        self.done("POST", QUOTAS, {"metadata": {"name": "rq"}, "spec": spec})
+        self.settle(1)
+        gold = claim("gold", "3Gi")
+        gold["spec"]["volumeAttributesClassName"] = "gold"
+        self.done("POST", CLAIMS, gold)
+        self.done("POST", CLAIMS, claim("plain", "9Gi"))
+        self.settle(10)
+        self.assertEqual(self.used(), {"requests.storage": "3Gi"})
+        gold["metadata"]["name"] = "more"
+        self.assertIn("exceeded quota: rq, requested: requests.storage=3Gi", self.refusal(CLAIMS, gold))
+
+    def test_changed(self) -> None:
+        """A claim that comes to the class is charged as a whole, one that stays in it not at all (PLUG-27)."""
+        self.quota("rq", {"requests.storage": "5Gi"}, **SCOPED)
+        into = {"spec": {"volumeAttributesClassName": "gold"}}
+        for name in ("a", "b"):
+            self.done("POST", CLAIMS, claim(name, "3Gi"))
+            self.done("PATCH", f"{CLAIMS}/{name}/status", {"status": {"phase": "Bound"}}, MERGE)
+        self.assertEqual(self.used(), {"requests.storage": "0"})
+        self.done("PATCH", f"{CLAIMS}/a", into, MERGE)
+        self.done("PATCH", f"{CLAIMS}/a", {"metadata": {"labels": {"a": "b"}}}, MERGE)
+        self.assertEqual(self.used(), {"requests.storage": "3Gi"})
+        refused = self.send("PATCH", f"{CLAIMS}/b", into, MERGE)
+        self.assertIn("exceeded quota: rq, requested: requests.storage=3Gi", refused.json["message"])
+
+    def test_resources(self) -> None:
+        """The scope fits number and storage of claims alone (reference PLUG-25)."""
+        for name, code in (("persistentvolumeclaims", 201), ("requests.storage", 201), ("pods", 422), ("cpu", 422)):
+            quota = {"metadata": {"generateName": "q"}, "spec": {"hard": {name: "1"}, **SCOPED}}
+            self.assertEqual(self.code("POST", QUOTAS, quota), code, name)
+        scopes = {"hard": {"requests.storage": "1"}, "scopes": ["VolumeAttributesClass"]}
+        self.assertEqual(self.code("POST", QUOTAS, {"metadata": {"name": "s"}, "spec": scopes}), 201)
+
+
+class OlderClassTests(QuotaCase):
+    more: ClassVar = {"emulated_version": "1.32"}
+
+    def test_unknown(self) -> None:
+        """Releases before 1.33 do not have the scope (reference PLUG-25)."""
+        quota = {"metadata": {"name": "q"}, "spec": {"hard": {"requests.storage": "1"}, **SCOPED}}
+        self.assertIn("unsupported scope", self.refusal(QUOTAS, quota, 422))
 
 
 class WaiterTests(SynchronousTestCase):

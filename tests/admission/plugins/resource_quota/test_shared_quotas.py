@@ -12,10 +12,12 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.registry.offload import Offload
 from orchtw.storage.interface import Change, Op, Page, WriteOutcome
 from orchtw.testing import in_process
-from orchtw.testing.in_process import ClientAnswer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object
 from tests.client.shared_store import SharedStore
-from tests.verbs.served import DEFAULT, Host
+from tests.host_clock import HostClock
+from tests.in_process import InProcessServer
+from tests.verbs.served import DEFAULT
 
 T = TypeVar("T")
 DELAY_S = 0.05
@@ -58,7 +60,7 @@ class Share(SharedStore):
 class SharedQuotaTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Two servers, of which the first counts."""
-        self.clock = Host()
+        self.clock = HostClock()
         self.patch(Offload, "start", lambda offload: None)
         self.stores: list[Share] = []
         self.servers = [self.server(("resourcequota",)), self.server(())]
