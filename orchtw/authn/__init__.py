@@ -11,8 +11,9 @@ from types import MappingProxyType
 from typing import Any
 
 from orchtw.authn import bootstrap_tokens, request_headers, service_account_tokens, tokens
+from orchtw.authn.audiences import PlainTokens, plain
 from orchtw.authn.client_certificates import ClientCertificates
-from orchtw.authn.method import Authenticator, AuthnHost, PlainTokens, TokenMethod, plain
+from orchtw.authn.method import Authenticator, AuthnHost, TokenMethod
 from orchtw.config.authentication import AuthenticationOptions
 from orchtw.plugins import AuthenticationPlugin, Plugins
 from orchtw.plugins.order import anchored
@@ -22,6 +23,10 @@ MakeSource = Callable[[AuthnHost, AuthenticationOptions], TokenMethod | None]
 
 
 def _oidc(host: AuthnHost, options: AuthenticationOptions) -> PlainTokens | None:
+    if options.config_file is not None:
+        from orchtw.authn.issuers import from_file
+
+        return from_file(host, options)
     if not options.oidc.issuer_url:
         return None
     from orchtw.authn.oidc import from_flags

@@ -34,7 +34,14 @@ class BearerTokens:
         token = bearer_token(request.headers.get("authorization", ""))
         if not token:
             return None
-        found = self._find(ShownToken(token=token, audiences=self._audiences, annotations=request.annotations))
+        found = self._find(
+            ShownToken(
+                token=token,
+                audiences=self._audiences,
+                annotations=request.annotations,
+                warnings=request.warnings,
+            )
+        )
         return _accept(request, found) if isinstance(found, UserInfo) else _accept_later(request, found)
 
     def lasts(self, request: Request) -> Validity | None:

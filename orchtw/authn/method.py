@@ -1,20 +1,19 @@
-"""Interfaces of authentication methods, and the groups they add to users (reference AUTHN-3, AUTHN-4).
-
-A token method also reports the audiences of a token (reference AUTHN-7).
-"""
+"""Interfaces of authentication methods, and the groups they add to users (reference AUTHN-3, AUTHN-4)."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from random import Random
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 from twisted.application.service import MultiService
 
 from orchtw.authn.metrics import AuthenticationMetrics
-from orchtw.authn.service_accounts.issuing import AccountTokens
-from orchtw.authn.validity import LastingPlainTokens, Validity
+from orchtw.authn.service_accounts.claims import Claims
+from orchtw.authn.service_accounts.token_issuer import AccountTokens
+from orchtw.authn.validity import Validity
+from orchtw.config.releases import LAST, Release
 from orchtw.config.reloads import Reloads
 from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller
@@ -22,8 +21,6 @@ from orchtw.registry.targets import Targets
 from orchtw.request import Request, UserInfo
 
 AUTHENTICATED, UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"
-Options = TypeVar("Options")
-"""Configuration of a method: options, or the values of a plugin's flags."""
 
 ANONYMOUS = UserInfo(name="system:anonymous", groups=(UNAUTHENTICATED,))
 
@@ -34,7 +31,8 @@ class AuthnHost(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     `seconds` returns the time since the epoch; `clock` is the reactor, for durations; `key` is 32 random bytes.
     `reloads` registers files that SIGHUP reloads, `targets` finds the stored objects that credentials depend on, and
     `accounts` holds the rules of service account tokens. `caller` makes outbound calls; background services become
-    children of `services`.
+    children of `services`. Expressions are those of `release`; `anonymous_paths`: a file may say which requests
+    may be anonymous. `uses` is told of uses of tokens in Secrets.
     """
 
     naming: Naming
@@ -48,6 +46,17 @@ class AuthnHost(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     caller: Caller
     services: MultiService
     metrics: AuthenticationMetrics
+    release: Release = LAST
+    anonymous_paths: bool = True
+    uses: TokenUses | None = None
+
+
+@runtime_checkable
+class AnonymousRule(Protocol):
+    """Source of tokens that also says which requests may be anonymous."""
+
+    def allows_anonymous(self, path: str, *, otherwise: bool) -> bool:
+        """Report whether a request of this path may be anonymous; `otherwise`: what the flags say."""
 
 
 class Authenticator(Protocol):
@@ -65,7 +74,8 @@ class ShownToken(msgspec.Struct, kw_only=True, eq=False):
     """A bearer token to authenticate.
 
     It must be valid for one of `audiences`; `own` says whether they include one of this API's. The source that
-    accepts the token sets `accepted` to those it is valid for. `annotations` are the request's, for its audit event.
+    accepts the token sets `accepted` to those it is valid for. `annotations` are the request's, for its audit event,
+    and `warnings` those of its answer.
     """
 
     token: str
@@ -73,6 +83,14 @@ class ShownToken(msgspec.Struct, kw_only=True, eq=False):
     own: bool = True
     accepted: Sequence[str] = ()
     annotations: dict[str, str] = msgspec.field(default_factory=dict)
+    warnings: list[str] = msgspec.field(default_factory=list)
+
+
+class TokenUses(Protocol):
+    """Record of the uses of tokens kept in Secrets (reference AUTHN-65)."""
+
+    def used(self, claims: Claims, uid: str, shown: ShownToken) -> None:
+        """Note the use of a valid token. `uid` is its Secret's. Raises Unauthorized (401) if it is marked invalid."""
 
 
 class TokenMethod(Protocol):
@@ -101,56 +119,6 @@ class TokenReviewer(Protocol):
 
         Raises Unauthorized (401) if no source accepts the token.
         """
-
-
-class PlainTokens(Protocol):
-    """Source of bearer tokens that are valid for this API only: see `ForThisAPI`."""
-
-    def find(self, token: str) -> UserInfo | None | Awaitable[UserInfo | None]:
-        """Return the token's user, or None if the token is not this source's.
-
-        Raises Unauthorized (401) as `TokenMethod.find` does.
-        """
-
-
-class ForThisAPI:
-    """Token method over a source without audiences: its tokens are valid for this API's (reference AUTHN-7)."""
-
-    def __init__(self, source: PlainTokens, audiences: Sequence[str]) -> None:
-        self._source = source
-        self._audiences = tuple(audiences)
-
-    def find(self, shown: ShownToken) -> UserInfo | None | Awaitable[UserInfo | None]:
-        """Return the token's user; None also if none of the requested audiences is this API's."""
-        if not shown.own:
-            return None
-        shown.accepted = common(self._audiences, shown.audiences)
-        return self._source.find(shown.token)
-
-    def lasts(self, shown: ShownToken) -> Validity | None:
-        """Return what the source says of tokens meant for this API, see `LastingTokens`."""
-        source = self._source
-        return source.lasts(shown.token) if isinstance(source, LastingPlainTokens) else None
-
-
-def plain(
-    make: Callable[[AuthnHost, Options], PlainTokens | None],
-) -> Callable[[AuthnHost, Options], TokenMethod | None]:
-    """Turn the factory of a source without audiences into that of a token method."""
-
-    def made(host: AuthnHost, options: Options) -> TokenMethod | None:
-        source = make(host, options)
-        return None if source is None else ForThisAPI(source, host.accounts.audiences)
-
-    return made
-
-
-def common(these: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    """Return those of `these` that are also in `others`, in the order of `these`."""
-    if these == others:
-        return tuple(these)
-    wanted = frozenset(others)
-    return tuple(each for each in these if each in wanted)
 
 
 def authenticated(user: UserInfo) -> UserInfo:

@@ -15,6 +15,19 @@ BOUNDS_S: Final = (
 _PREFIX: Final = "serviceaccount_"
 
 
+class LegacyTokenMetrics:
+    """Counters of the uses of tokens kept in Secrets, by the origin of the Secret; `families` are all of them."""
+
+    def __init__(self) -> None:
+        manual = counters(f"{_PREFIX}legacy_manual_token_uses_total", "Uses of tokens in Secrets that users created.")
+        generated = counters(f"{_PREFIX}legacy_auto_token_uses_total", "Uses of tokens in generated Secrets.")
+        invalid = counters(
+            f"{_PREFIX}invalid_legacy_auto_token_uses_total", "Refused uses of tokens in Secrets marked invalid."
+        )
+        self.families = (manual, generated, invalid)
+        self.manual, self.generated, self.invalid = manual.of(), generated.of(), invalid.of()
+
+
 class AuthenticationMetrics:
     """Counters of service account token uses, and a histogram of the remaining lifetime of client certificates.
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from twisted.application.service import MultiService
+
 from orchtw.authn.compact import Compact, compact
 from orchtw.authn.method import AuthnHost
-from orchtw.authn.oidc_claims import BadToken, Mapping
+from orchtw.authn.oidc_claims import BadToken, Mapping, TokenMapping
 from orchtw.authn.oidc_distributed import ClaimSource, DistributedClaims, OtherIssuers, source_of
 from orchtw.authn.oidc_keys import IssuerKeys, Provider
 from orchtw.authn.oidc_rules import UNSIGNED, TokenRules, is_signed
@@ -32,7 +34,7 @@ class IDTokens:
 
     def __init__(
         self,
-        mapping: Mapping,
+        mapping: TokenMapping,
         rules: TokenRules,
         keys: IssuerKeys,
         distributed: DistributedClaims,
@@ -69,6 +71,10 @@ class IDTokens:
             return self._accept(read, digest)
         except BadToken as problem:
             raise Unauthorized(str(problem)) from None
+
+    def take_keys_of(self, other: IDTokens) -> None:
+        """Begin with the keys that another authenticator of the issuer knows, until they have been fetched."""
+        self._keys.keys = other._keys.keys
 
     def lasts(self, token: str) -> Validity | None:
         """Have the issuer's tokens looked at each time, see `lasting.LastingPlainTokens`."""
@@ -114,14 +120,28 @@ def from_flags(host: AuthnHost, options: AuthenticationOptions) -> IDTokens:
     Raises ConfigError for a bad `--oidc-ca-file`.
     """
     authorities = b"" if options.oidc.ca_file is None else _authorities(options.oidc.ca_file)
-    provider = Provider(host.caller, options.oidc.issuer_url, authorities)
+    return id_tokens(host, Mapping.of(options.oidc), options.oidc.signing_algs, authorities, host.services)
+
+
+def id_tokens(
+    host: AuthnHost,
+    mapping: TokenMapping,
+    algorithms: Sequence[str],
+    authorities: bytes,
+    services: MultiService,
+    discovery_url: str = "",
+) -> IDTokens:
+    """Return the authenticator of one issuer; its keys are fetched by children of `services`.
+
+    `authorities` are its CAs (PEM; empty: the system's), `discovery_url` is its document's if that is elsewhere.
+    """
+    provider = Provider(host.caller, mapping.issuer, authorities, discovery_url)
     verdicts = Verdicts(host.key, host.clock.seconds)
     keys = IssuerKeys(provider.fetch, host.clock, verdicts.clear)
-    keys.setServiceParent(host.services)  # type: ignore[no-untyped-call]
-    mapping = Mapping.of(options.oidc)
-    rules = TokenRules(mapping, options.oidc.signing_algs, host.seconds)
-    own = options.oidc.issuer_url, keys
-    issuers = OtherIssuers(host.caller, authorities, host.clock, host.services, own, verdicts.clear)
+    keys.setServiceParent(services)  # type: ignore[no-untyped-call]
+    rules = TokenRules(mapping, algorithms, host.seconds)
+    own = mapping.issuer, keys
+    issuers = OtherIssuers(host.caller, authorities, host.clock, services, own, verdicts.clear)
     distributed = DistributedClaims(mapping.groups_claim, host.caller, authorities, rules, issuers)
     return IDTokens(mapping, rules, keys, distributed, verdicts, host.seconds)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import attrs
 
@@ -24,6 +24,24 @@ _NO_PREFIX: Final = "-"
 
 class BadToken(Exception):
     """An invalid token of the issuer; the text is the reference server's, for the log."""
+
+
+class TokenMapping(Protocol):
+    """Mapping of the claims of one issuer's tokens to users."""
+
+    @property
+    def issuer(self) -> str:
+        """Issuer that tokens name."""
+
+    @property
+    def groups_claim(self) -> str:
+        """Claim with the groups, which may be a distributed claim; empty without one."""
+
+    def check(self, claims: Object, now: float) -> None:
+        """Check audience and times of a token. Raises BadToken."""
+
+    def user(self, claims: Object) -> UserInfo:
+        """Return the user of verified claims. Raises BadToken."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -56,10 +74,21 @@ class Mapping:
 
     def check(self, claims: Object, now: float) -> None:
         """Check that the token is for this client and valid at `now`, in seconds since the epoch. Raises BadToken."""
+        self.check_audience(claims, (self.client_id,))
+        self.check_times(claims, now)
+
+    @staticmethod
+    def check_audience(claims: Object, wanted: Sequence[str]) -> None:
+        """Check that the token is for one of these audiences. Raises BadToken."""
         audiences = claims.get("aud")
         audiences = [audiences] if isinstance(audiences, str) else audiences
-        if not isinstance(audiences, list) or self.client_id not in audiences:
-            raise _unverified(f"expected audience {go_quote(self.client_id)} got {_shown(audiences)}")
+        if not isinstance(audiences, list) or not any(each in audiences for each in wanted):
+            expected = go_quote(wanted[0]) if len(wanted) == 1 else f"in {_shown(list(wanted))}"
+            raise _unverified(f"expected audience {expected} got {_shown(audiences)}")
+
+    @staticmethod
+    def check_times(claims: Object, now: float) -> None:
+        """Check that the token is valid at `now`. Raises BadToken."""
         expiry = _number(claims, "exp")
         if expiry is None or expiry < now:
             raise _unverified(f"token is expired (Token Expiry: {_moment(expiry or 0)})")
@@ -69,13 +98,21 @@ class Mapping:
 
     def user(self, claims: Object) -> UserInfo:
         """Return the user of verified claims. Raises BadToken."""
-        name = self._name(claims)
-        groups = tuple(self.groups_prefix + group for group in self._groups(claims))
-        for claim, want in self.required:
-            _require(claims, claim, want)
+        name, groups = self.name(claims), self.group_names(claims)
+        self.check_required(claims)
         return authenticated(UserInfo(name=name, groups=groups))
 
-    def _name(self, claims: Object) -> str:
+    def check_required(self, claims: Object) -> None:
+        """Check the claims that tokens must have. Raises BadToken."""
+        for claim, want in self.required:
+            _require(claims, claim, want)
+
+    def group_names(self, claims: Object) -> tuple[str, ...]:
+        """Return the groups of a token, with their prefix. Raises BadToken."""
+        return tuple(self.groups_prefix + group for group in self._groups(claims))
+
+    def name(self, claims: Object) -> str:
+        """Return the user name of a token, with its prefix. Raises BadToken."""
         claim = self.username_claim
         if claim not in claims:
             raise BadToken(f"oidc: parse username claims {go_quote(claim)}: claim not present")
@@ -108,9 +145,7 @@ def _require(claims: Object, claim: str, want: str) -> None:
     if not isinstance(found, str):
         raise BadToken(f"oidc: parse claim {claim}: must be a string")
     if found != want:
-        raise BadToken(
-            f"oidc: required claim {claim} value does not match. Got = {_line(found)}, want = {want}"
-        )
+        raise BadToken(f"oidc: required claim {claim} value does not match. Got = {_line(found)}, want = {want}")
 
 
 def _number(claims: Object, name: str) -> float | None:

@@ -136,9 +136,7 @@ class DistributedClaims:
         await self._verify(token)
         if self._claim not in token.claims:
             url = source.url[:_SHOWN]
-            raise _bad(
-                f"jwt returned by distributed claim endpoint {url} did not contain claim: {self._claim}"
-            )
+            raise _bad(f"jwt returned by distributed claim endpoint {url} did not contain claim: {self._claim}")
         return token.claims[self._claim]
 
     async def _asked(self, source: ClaimSource) -> str:

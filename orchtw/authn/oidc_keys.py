@@ -110,14 +110,15 @@ def _public(each: Object) -> RSAPublicKey | EllipticCurvePublicKey | None:
 class Provider:
     """Client for an issuer's discovery document and JWKS; `authorities` are its CAs (PEM; empty: the system's)."""
 
-    def __init__(self, caller: Caller, issuer: str, authorities: bytes) -> None:
+    def __init__(self, caller: Caller, issuer: str, authorities: bytes, discovery_url: str = "") -> None:
         self._caller = caller
         self._issuer = issuer
+        self._url = discovery_url or issuer.rstrip("/") + "/.well-known/openid-configuration"
         self._tls = TLSPolicy(authorities=authorities)
 
     async def fetch(self) -> Fetched:
         """Fetch the current keys. Raises NoKeys."""
-        found = await self._document(self._issuer.rstrip("/") + "/.well-known/openid-configuration")
+        found = await self._document(self._url)
         document = _object(found)
         if document.get("issuer") != self._issuer:
             shown = go_quote(str(document.get("issuer"))[:_SHOWN])

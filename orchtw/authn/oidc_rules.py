@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from orchtw.authn.compact import Compact
-from orchtw.authn.oidc_claims import BadToken, Mapping
+from orchtw.authn.oidc_claims import BadToken, TokenMapping
 from orchtw.authn.oidc_keys import Key
 
 UNSIGNED = "oidc: verify token: failed to verify signature: failed to verify id token signature"
@@ -14,7 +14,7 @@ UNSIGNED = "oidc: verify token: failed to verify signature: failed to verify id 
 class TokenRules:
     """Checks of a token's header and claims; `algorithms` may sign, `seconds` returns the time since the epoch."""
 
-    def __init__(self, mapping: Mapping, algorithms: Iterable[str], seconds: Callable[[], float]) -> None:
+    def __init__(self, mapping: TokenMapping, algorithms: Iterable[str], seconds: Callable[[], float]) -> None:
         self._mapping = mapping
         self._algorithms = frozenset(algorithms)
         self._seconds = seconds

@@ -28,6 +28,7 @@ class HeaderNames(msgspec.Struct, frozen=True, kw_only=True):
     """The headers of the `--requestheader-*` flags, in lower case; `extra` are prefixes."""
 
     user: tuple[str, ...]
+    uid: tuple[str, ...] = ()
     group: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
 
@@ -36,13 +37,14 @@ class HeaderNames(msgspec.Struct, frozen=True, kw_only=True):
         """Return the headers that the flags name."""
         return cls(
             user=_lower(options.username_headers),
+            uid=_lower(options.uid_headers),
             group=_lower(options.group_headers),
             extra=_lower(options.extra_headers_prefix),
         )
 
     def holds(self, name: str) -> bool:
         """Report whether `name`, in lower case, is one of these headers."""
-        return name in self.user or name in self.group or name.startswith(self.extra)
+        return name in self.user or name in self.uid or name in self.group or name.startswith(self.extra)
 
 
 class _Known(NamedTuple):
@@ -91,10 +93,11 @@ class RequestHeaders:
         certificate = request.peer.certificate
         if certificate is None or isinstance(certificate, UnreadableCertificate):
             return None
-        name = next((text for header in self._names.user if (text := _text(request.headers.get(header, "")))), "")
+        name = _first(request, self._names.user)
         if not name or not self._trusts(certificate):
             return None
-        user = UserInfo(name=name, groups=tuple(self._groups(request)), extra=self._extra(request))
+        uid = _first(request, self._names.uid)
+        user = UserInfo(name=name, uid=uid, groups=tuple(self._groups(request)), extra=self._extra(request))
         return authenticated(user)
 
     def _groups(self, request: Request) -> Iterator[str]:
@@ -181,6 +184,11 @@ def _is_for_clients(certificate: x509.Certificate) -> bool:
 def _common_name(certificate: x509.Certificate) -> str:
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     return str(names[-1].value) if names else ""
+
+
+def _first(request: Request, names: Sequence[str]) -> str:
+    """Return the first of these headers that is not empty, else ""."""
+    return next((text for name in names if (text := _text(request.headers.get(name, "")))), "")
 
 
 def _lower(names: Sequence[str]) -> tuple[str, ...]:

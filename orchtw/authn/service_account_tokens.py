@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import msgspec
 
-from orchtw.authn.method import AuthnHost, ShownToken, authenticated, common
+from orchtw.authn.audiences import common
+from orchtw.authn.method import AuthnHost, ShownToken, TokenUses, authenticated
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.claims import (
     Claims,
@@ -18,12 +19,11 @@ from orchtw.authn.service_accounts.claims import (
     unverified_issuer,
     verified,
 )
-from orchtw.authn.service_accounts.issuing import USER_PREFIX, AccountTokens
+from orchtw.authn.service_accounts.token_issuer import USER_PREFIX, AccountTokens, credential_id
 from orchtw.authn.service_accounts.token_objects import Bearer, TokenObjects
 from orchtw.authn.validity import FOREIGN, Validity
 from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import InternalError, Unauthorized
-from orchtw.naming.names import Naming
 from orchtw.request import UserInfo
 
 KEPT: Final = 4096
@@ -49,7 +49,8 @@ class _Known(msgspec.Struct, eq=False):
 class ServiceAccountTokens:
     """Authenticator for service account tokens. Signature checks are cached; times and objects are checked each time.
 
-    `seconds` returns the time since the epoch; `key` is 32 random bytes, for the digests of tokens.
+    `seconds` returns the time since the epoch; `key` is 32 random bytes, for the digests of tokens. `uses` is told of
+    uses of tokens in Secrets that are looked up.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class ServiceAccountTokens:
         seconds: Callable[[], float],
         key: bytes,
         metrics: AuthenticationMetrics,
+        uses: TokenUses | None = None,
     ) -> None:
         self._metrics = metrics
         self._naming = settings.naming
@@ -69,6 +71,8 @@ class ServiceAccountTokens:
         self._legacy = translate("authentication.orch.io/legacy-token")
         self._stale = translate("authentication.orch.io/stale-token")
         self._looks_up = settings.lookup
+        self._uses = uses if settings.lookup else None
+        self._settings = settings
         self._bearers = objects.bearers
         self._in_secrets = objects.in_secrets
         self._seconds = seconds
@@ -128,9 +132,11 @@ class ServiceAccountTokens:
         return hashlib.blake2b(token.encode("utf-8", "surrogateescape"), key=self._key, digest_size=32).digest()
 
     def _used(self, known: _Known, shown: ShownToken) -> UserInfo:
-        """Count the use, and annotate the audit event of a legacy or stale token (reference AUTHN-27)."""
+        """Count the use, and annotate the audit event of a legacy or stale token (reference AUTHN-27, AUTHN-65)."""
         claims = known.claims
         if claims.kept_in_secret:
+            if self._uses is not None and (secret := known.seen[1]) is not None:
+                self._uses.used(claims, secret.uid, shown)
             self._metrics.legacy_tokens.value += 1
             shown.annotations[self._legacy] = known.user.name
         elif claims.warns and (now := self._seconds()) > claims.warns:
@@ -161,9 +167,26 @@ class ServiceAccountTokens:
             self._known.pop(next(iter(self._known)))
         audiences = self._audiences if claims.audiences is None else claims.audiences
         own = common(audiences, self._audiences)
-        known = _Known(claims, _user(claims, self._naming), audiences, own, [None] * len(claims.references))
+        known = _Known(claims, self._user(claims), audiences, own, [None] * len(claims.references))
         self._known[digest] = known
         return known
+
+    def _user(self, claims: Claims) -> UserInfo:
+        """Return the account's user, whose extra attributes name the token's pod, node and id."""
+        account, namespace, settings = claims.references[0], claims.namespace, self._settings
+        found: dict[str, str] = {}
+        for each in claims.references:
+            if each.plural == "pods":
+                found |= {"pod-name": each.name, "pod-uid": each.uid}
+        if settings.credential_ids and claims.token_id:
+            found["credential-id"] = credential_id(claims.token_id)
+        if settings.node_info or settings.binds_nodes:
+            found |= {key: value for key, value in zip(("node-name", "node-uid"), claims.node, strict=True) if value}
+        translate = self._naming.translate
+        extra = {translate(f"authentication.orch.io/{key}"): (value,) for key, value in sorted(found.items())}
+        groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+        name = f"{USER_PREFIX}{namespace}:{account.name}"
+        return authenticated(UserInfo(name=name, uid=account.uid, groups=groups, extra=extra))
 
     def _check_times(self, claims: Claims) -> None:
         now = self._seconds()
@@ -202,20 +225,7 @@ class ServiceAccountTokens:
         return held == token.encode("utf-8", "surrogateescape")
 
 
-def _user(claims: Claims, naming: Naming) -> UserInfo:
-    account, namespace = claims.references[0], claims.namespace
-    extra: Mapping[str, tuple[str, ...]] = {}
-    for each in claims.references:
-        if each.plural == "pods":
-            extra = {
-                naming.translate("authentication.orch.io/pod-name"): (each.name,),
-                naming.translate("authentication.orch.io/pod-uid"): (each.uid,),
-            }
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
-    name = f"{USER_PREFIX}{namespace}:{account.name}"
-    return authenticated(UserInfo(name=name, uid=account.uid, groups=groups, extra=extra))
-
-
 def from_flags(host: AuthnHost, options: AuthenticationOptions) -> ServiceAccountTokens:
     """Return the authenticator for tokens of this server and of its other keys and issuers."""
-    return ServiceAccountTokens(host.accounts, TokenObjects.of(host.targets), host.seconds, host.key, host.metrics)
+    objects = TokenObjects.of(host.targets)
+    return ServiceAccountTokens(host.accounts, objects, host.seconds, host.key, host.metrics, host.uses)

@@ -10,7 +10,8 @@ from typing import Any, Final
 import orjson
 from twisted.internet.defer import DeferredSemaphore
 
-from orchtw.authn.method import AuthnHost, ShownToken, authenticated, common
+from orchtw.authn.audiences import common
+from orchtw.authn.method import AuthnHost, ShownToken, authenticated
 from orchtw.authn.shared_calls import SharedCalls
 from orchtw.authn.verdicts import Accepted, Refused, Verdict, Verdicts, accepted
 from orchtw.config.authentication import AuthenticationOptions
@@ -127,9 +128,7 @@ def from_flags(host: AuthnHost, options: AuthenticationOptions) -> WebhookTokens
     return WebhookTokens(
         ask,
         Verdicts(host.key, host.clock.seconds),
-        api_version=host.naming.api_version(
-            f"authentication.orch.io/{options.webhook.version}"
-        ),
+        api_version=host.naming.api_version(f"authentication.orch.io/{options.webhook.version}"),
         ttl_s=options.webhook.cache_ttl_s,
         audiences=host.accounts.audiences,
         metrics=host.metrics.cache,

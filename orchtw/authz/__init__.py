@@ -7,6 +7,7 @@ imported if the flag names them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 
 from orchtw.authz.decision import Authorizer, AuthzHost
@@ -54,7 +55,14 @@ def authorizers(host: AuthzHost, options: AuthorizationOptions, installed: Plugi
 
     The names must have been validated. Raises ConfigError for a file that is unreadable or invalid.
     """
+    makes = makers(host, options, installed)
+    return [makes[mode]() for mode in options.mode]
+
+
+def makers(
+    host: AuthzHost, options: AuthorizationOptions, installed: Plugins
+) -> Mapping[str, Callable[[], Authorizer]]:
+    """Return a factory for each mode, built-in and plugins'."""
     plugins, values = installed.of(AuthorizationPlugin), installed.values
-    return [
-        MODES[mode](host, options) if mode in MODES else plugins[mode].make(host, values) for mode in options.mode
-    ]
+    of_plugins = {name: partial(plugin.make, host, values) for name, plugin in plugins.items()}
+    return {**of_plugins, **{mode: partial(make, host, options) for mode, make in MODES.items()}}

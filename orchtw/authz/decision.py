@@ -11,6 +11,8 @@ import msgspec
 from twisted.application.service import MultiService
 
 from orchtw.authz.live_roles import LiveRoles
+from orchtw.config.releases import LAST, Release
+from orchtw.config.reloads import Reloads
 from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.registry.targets import Targets
@@ -83,7 +85,8 @@ class AuthzHost:
     """Services that the process provides to its authorizers.
 
     `targets` finds stored objects, `roles` the roles of a user. `caller` calls webhooks. Children of `services` start
-    once the caches are filled and before the first request. `clock` is the reactor.
+    once the caches are filled and before the first request. `clock` is the reactor. `reloads` registers files that
+    SIGHUP reloads; expressions are those of `release`. `selectors`: reviews have those of the request.
     """
 
     naming: Naming
@@ -92,6 +95,9 @@ class AuthzHost:
     targets: Targets
     caller: Caller
     services: MultiService
+    reloads: Reloads | None = None
+    release: Release = LAST
+    selectors: bool = False
     roles: LiveRoles = attrs.field()
 
     @roles.default

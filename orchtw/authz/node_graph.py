@@ -259,5 +259,3 @@ class NodeGraph(Service):
         except Exception:  # noqa: BLE001 - one undecodable object must not break requests for the others
             self._log.failure("{key} cannot be read", key=key)
             return None
-
-

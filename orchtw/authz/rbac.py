@@ -61,6 +61,8 @@ class RBAC:
         self._naming = naming
         self._known: dict[Key, _Answer] = {}
         self._paths: dict[Key, _Answer] = {}
+        # Lasting allowances refer to this object, not to the decisions: those of an earlier state may be many.
+        self._generation = object()
         roles.listen(self._forget)
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]:
@@ -89,12 +91,14 @@ class RBAC:
         answer = known.get(key)
         if answer is None or answer.named or not answer.other.allowed or not info.is_resource:
             return None
-        return (lambda: self._known is known,)
+        generation = self._generation
+        return (lambda: self._generation is generation,)
 
     def _forget(self) -> None:
         """Drop all cached decisions: a user may have gained or lost rights."""
         self._known = {}
         self._paths = {}
+        self._generation = object()
 
     async def _settle(self, user: UserInfo, info: RequestInfo) -> Decision:
         """Return the decision once the roles and bindings that concern it are decoded."""

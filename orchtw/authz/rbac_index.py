@@ -119,7 +119,7 @@ class RoleIndex:
 
     def grants(self, user: UserInfo, namespace: str) -> Iterator[Grant]:
         """Yield the user's roles, cluster-wide ones first, each part in order of the bindings' names."""
-        for scope in (("", namespace) if namespace else ("",)):
+        for scope in ("", namespace) if namespace else ("",):
             for binding, reason in self._bound(user, scope):
                 yield Grant(binding.role, self.rules(binding.role), reason)
 

@@ -16,7 +16,7 @@ class AuthorizerUnion:
     """Authorizers asked in order; if all have no opinion, their reasons and errors are joined."""
 
     def __init__(self, authorizers: Sequence[Authorizer]) -> None:
-        self._authorizers = tuple(authorizers)
+        self.authorizers = tuple(authorizers)
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]:
         """Return the first decision that allows or denies, else no opinion with the reasons of all.
@@ -24,7 +24,7 @@ class AuthorizerUnion:
         The result is an awaitable if it reaches an authorizer that returns one.
         """
         undecided: list[Decision] = []
-        for index, authorizer in enumerate(self._authorizers):
+        for index, authorizer in enumerate(self.authorizers):
             decision = authorizer.authorize(user, info)
             if not isinstance(decision, Decision):
                 return self._go_on(user, info, decision, index + 1, undecided)
@@ -35,7 +35,7 @@ class AuthorizerUnion:
 
     def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
         """Return the rules of all authorizers together."""
-        found = [each.rules_for(user, namespace) for each in self._authorizers]
+        found = [each.rules_for(user, namespace) for each in self.authorizers]
         return UserRules(
             resources=tuple(rule for rules in found for rule in rules.resources),
             paths=tuple(rule for rules in found for rule in rules.paths),
@@ -46,7 +46,7 @@ class AuthorizerUnion:
     def lasts(self, user: UserInfo, info: RequestInfo) -> Stands | None:
         """Return what the opinions up to the first decision depend on, see `Lasting`."""
         looks: list[Callable[[], bool]] = []
-        for authorizer in self._authorizers:
+        for authorizer in self.authorizers:
             stands = authorizer.lasts(user, info) if isinstance(authorizer, Lasting) else None
             decision = None if stands is None else authorizer.authorize(user, info)
             if stands is None or not isinstance(decision, Decision):
@@ -61,7 +61,7 @@ class AuthorizerUnion:
     ) -> Decision:
         """Await an authorizer's decision, then go on with the authorizers from `index`."""
         decision = await asked
-        for authorizer in self._authorizers[index:]:
+        for authorizer in self.authorizers[index:]:
             if decision.allowed is not None:
                 return decision
             undecided.append(decision)
@@ -75,9 +75,7 @@ def _joined(undecided: Sequence[Decision]) -> Decision:
     return Decision(None, reason, together([each.error for each in undecided]))
 
 
-def chain(
-    host: AuthzHost, options: AuthorizationOptions, installed: Plugins = NO_PLUGINS
-) -> AuthorizerUnion:
+def chain(host: AuthzHost, options: AuthorizationOptions, installed: Plugins = NO_PLUGINS) -> AuthorizerUnion:
     """Return the union of `system:masters` and the modes of `--authorization-mode`, in this order.
 
     Raises ConfigError for a mode's file that is unreadable or invalid.

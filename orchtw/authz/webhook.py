@@ -21,6 +21,7 @@ from orchtw.outbound import retries
 from orchtw.outbound.answers import BadResponse
 from orchtw.outbound.caller import CallFailed
 from orchtw.outbound.kubeconfig import load
+from orchtw.outbound.remote import Remote
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.wire.objects import Object
 
@@ -40,12 +41,16 @@ Ask = Callable[[bytes], Awaitable[bytes]]
 
 
 class AuthzWebhookSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of the webhook: the review's `version`, its full `api_version`, and lifetimes of cached decisions."""
+    """Settings of the webhook: the review's `version`, its full `api_version`, and lifetimes of cached decisions.
+
+    `selectors`: the review has those of the request.
+    """
 
     version: str
     api_version: str
     authorized_ttl_s: float
     unauthorized_ttl_s: float
+    selectors: bool = False
 
 
 class Webhook:
@@ -67,7 +72,7 @@ class Webhook:
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]:
         """Return the webhook's decision, at once if it is cached."""
-        spec = spec_of(user, info, self._settings.version)
+        spec = spec_of(user, info, self._settings.version, selectors=self._settings.selectors)
         try:
             key = sha256(orjson.dumps(spec)).digest()
         except TypeError:
@@ -106,7 +111,7 @@ class Webhook:
 def _length(info: RequestInfo) -> int:
     """Return the length of the client-chosen attributes, in characters."""
     texts = (info.namespace, info.verb, info.group, info.version, info.resource, info.subresource, info.name)
-    return sum(map(len, texts)) + len(info.path)
+    return sum(map(len, texts)) + len(info.path) + len(info.field_selector) + len(info.label_selector)
 
 
 def from_flags(host: AuthzHost, options: AuthorizationOptions) -> Webhook:
@@ -118,14 +123,33 @@ def from_flags(host: AuthzHost, options: AuthorizationOptions) -> Webhook:
     except ConfigError as error:
         raise ConfigError(f"--authorization-webhook-config-file: {error}") from None
 
-    def ask(body: bytes) -> Awaitable[bytes]:
-        return retries.post(host.caller, remote, body, host.clock, host.random, limit_bytes=ANSWER_BYTES)
+    webhook = options.webhook
+    return calling(host, remote, webhook.version, (webhook.cache_authorized_ttl_s, webhook.cache_unauthorized_ttl_s))
 
-    version = options.webhook.version
+
+def calling(
+    host: AuthzHost,
+    remote: Remote,
+    version: str,
+    ttls_s: tuple[float, float],
+    *,
+    timeout_s: float = retries.ALL_S,
+) -> Webhook:
+    """Return the webhook at `remote`.
+
+    `ttls_s` are the lifetimes of allowed and of other decisions, `timeout_s` that of a call with its retries.
+    """
+
+    def ask(body: bytes) -> Awaitable[bytes]:
+        return retries.post(
+            host.caller, remote, body, host.clock, host.random, limit_bytes=ANSWER_BYTES, all_s=timeout_s
+        )
+
     settings = AuthzWebhookSettings(
         version=version,
         api_version=host.naming.translate(f"authorization.orch.io/{version}"),
-        authorized_ttl_s=options.webhook.cache_authorized_ttl_s,
-        unauthorized_ttl_s=options.webhook.cache_unauthorized_ttl_s,
+        authorized_ttl_s=ttls_s[0],
+        unauthorized_ttl_s=ttls_s[1],
+        selectors=host.selectors,
     )
     return Webhook(ask, settings, host.clock)

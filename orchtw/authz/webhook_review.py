@@ -9,6 +9,7 @@ import orjson
 from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision
 from orchtw.outbound.answers import answered, check_type, field
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.rules.selector_attributes import selector_attributes
 from orchtw.wire.objects import Object
 
 KIND: Final = "SubjectAccessReview"
@@ -18,8 +19,8 @@ _GROUPS: Final = {"v1beta1": "group", "v1": "groups"}
 _BOTH: Final = "webhook subject access review returned both allow and deny response"
 
 
-def spec_of(user: UserInfo, info: RequestInfo, version: str) -> Object:
-    """Return the spec of a SubjectAccessReview. Empty fields are left out."""
+def spec_of(user: UserInfo, info: RequestInfo, version: str, *, selectors: bool = False) -> Object:
+    """Return the spec of a SubjectAccessReview, without empty fields; `selectors`: with those of the request."""
     spec: Object = {}
     if info.is_resource:
         attributes = {
@@ -31,7 +32,10 @@ def spec_of(user: UserInfo, info: RequestInfo, version: str) -> Object:
             "subresource": info.subresource,
             "name": info.name,
         }
-        spec["resourceAttributes"] = {name: value for name, value in attributes.items() if value}
+        resource: Object = {name: value for name, value in attributes.items() if value}
+        if selectors and (info.field_selector or info.label_selector):
+            resource |= selector_attributes(info.field_selector, info.label_selector)
+        spec["resourceAttributes"] = resource
     else:
         attributes = {"path": info.path, "verb": info.verb}
         spec["nonResourceAttributes"] = {name: value for name, value in attributes.items() if value}

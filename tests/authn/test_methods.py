@@ -1,6 +1,6 @@
 """Certificates, tokens and their union: which credentials authenticate which user."""
-# covers: orchtw.authn.bearer, orchtw.authn.client_certificates, orchtw.authn.method, orchtw.authn.tokens
-# covers: orchtw.authn.union
+# covers: orchtw.authn.audiences, orchtw.authn.bearer, orchtw.authn.client_certificates, orchtw.authn.method
+# covers: orchtw.authn.tokens, orchtw.authn.union
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
 from orchtw.authn import tokens
+from orchtw.authn.audiences import ForThisAPI
 from orchtw.authn.bearer import BearerTokens, bearer_token
 from orchtw.authn.client_certificates import ClientCertificates, user_of
-from orchtw.authn.method import ANONYMOUS, ForThisAPI, ShownToken, authenticated
+from orchtw.authn.method import ANONYMOUS, ShownToken, authenticated
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.union import AuthenticatorUnion, chain
 from orchtw.config import Config

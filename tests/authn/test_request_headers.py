@@ -20,6 +20,7 @@ OTHER = certificates.new_authority("front-proxy-ca", NOW)
 NAMES = HeaderNames.of(
     RequestHeaderOptions(
         username_headers=("X-Remote-User", "X-Other-User"),
+        uid_headers=("X-Remote-Uid",),
         group_headers=("X-Remote-Group",),
         extra_headers_prefix=("X-Remote-Extra-",),
     )
@@ -54,13 +55,17 @@ class RequestHeadersTests(SynchronousTestCase):
         return Request(method="GET", path="/", headers=named, repeated=repeated, peer=peer)
 
     def test_user(self) -> None:
-        """The headers name user, groups and extra values, and are then removed (reference AUTHN-38)."""
+        """The headers name user, uid, groups and extra values, and are then removed (reference AUTHN-38)."""
         request = self.request(
-            x_remote_user="jan\xc3\xa9", x_remote_group="dev", **{"x-remote-extra-example.com%2fa": "1"}, accept="x"
+            x_remote_user="jan\xc3\xa9",
+            x_remote_uid="7",
+            x_remote_group="dev",
+            **{"x-remote-extra-example.com%2fa": "1"},
+            accept="x",
         )
         user = self.method().authenticate(request)
         groups = ("dev", "system:authenticated")
-        self.assertEqual(user, UserInfo(name="jané", groups=groups, extra={"example.com/a": ("1",)}))
+        self.assertEqual(user, UserInfo(name="jané", uid="7", groups=groups, extra={"example.com/a": ("1",)}))
         self.assertEqual(request.headers, {"accept": "x"})
 
     def test_first_name(self) -> None:
@@ -103,7 +108,7 @@ class RequestHeadersTests(SynchronousTestCase):
         No backend can thus mistake them for this server's word (reference AUTHN-38).
         """
         said = {"x-other-user": "root", "x-remote-group": "system:masters", "x-remote-extra-a": "b"}
-        request = self.request(None, **said, accept="x")
+        request = self.request(None, **said, x_remote_uid="0", accept="x")
         self.assertIsNone(self.method().authenticate(request))
         self.assertEqual(request.headers, {"accept": "x"})
 

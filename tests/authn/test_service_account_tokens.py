@@ -1,5 +1,5 @@
 """Service account tokens, good and hostile ones (reference AUTHN-23 to AUTHN-26)."""
-# covers: orchtw.authn.service_accounts.claims, orchtw.authn.service_accounts.issuing
+# covers: orchtw.authn.service_accounts.claims, orchtw.authn.service_accounts.token_issuer
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.method import ShownToken
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_account_tokens import ServiceAccountTokens
-from orchtw.authn.service_accounts.issuing import EXTENDED_S, AccountTokens
 from orchtw.authn.service_accounts.keys import TokenKeys
+from orchtw.authn.service_accounts.token_issuer import EXTENDED_S, AccountTokens
 from orchtw.authn.service_accounts.token_objects import Bearer, TokenObjects
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.errors import Unauthorized
@@ -79,7 +79,7 @@ class Objects:
     """The objects that tokens refer to, in place of the caches."""
 
     def __init__(self) -> None:
-        self.bearers = {plural: Bearers() for plural in ("serviceaccounts", "secrets", "pods")}
+        self.bearers = {plural: Bearers() for plural in ("serviceaccounts", "secrets", "pods", "nodes")}
         self.in_secrets = SecretTokens()
 
     def put(self, plural: str, obj: Object, ends: float = 0.0, *, late: bool = False) -> None:
@@ -408,8 +408,14 @@ class HostileTokenTests(TokenCase):
         """Signed claims of another form than ours are refused (AUTHN-25)."""
         own: Object = {"namespace": "ns", "serviceaccount": {"name": "sa", "uid": "u1"}}
         wrong: list[Any] = [
-            {"orch.io": None}, {"orch.io": []}, {"sub": "admin"}, {"exp": "never"}, {"exp": None}, {"nbf": True},
-            {"orch.io": {**own, "pod": "p"}}, {"orch.io": {**own, "serviceaccount": {"name": "sa"}}},
+            {"orch.io": None},
+            {"orch.io": []},
+            {"sub": "admin"},
+            {"exp": "never"},
+            {"exp": None},
+            {"nbf": True},
+            {"orch.io": {**own, "pod": "p"}},
+            {"orch.io": {**own, "serviceaccount": {"name": "sa"}}},
             {"orch.io": {**own, "namespace": ""}},
         ]
         for changes in wrong:

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Coroutine
 from itertools import product
 from typing import Any, cast
+from weakref import ref
 
 import msgspec
 from hypothesis import given
@@ -37,6 +39,10 @@ SUBJECTS: tuple[Object, ...] = (
     {"kind": "ServiceAccount", "name": "robot"},
     {"kind": "Robot", "name": "bob"},
 )
+
+
+class Decisions(dict[Any, Any]):
+    """Cached decisions that a weak reference can point to."""
 
 
 def few(values: Any, limit: int = 2) -> Any:
@@ -161,6 +167,22 @@ class MatrixTests(SynchronousTestCase):
                 if stands is not None:
                     self.assertTrue(isinstance(decision, Decision) and decision.allowed)
                     lasting.append((user, question, stands))
+
+    def test_lasting_is_small(self) -> None:
+        """The conditions of a lasting allowance keep no earlier decisions in memory."""
+        world = World()
+        world.change("role", "", "r", [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}])
+        world.change("binding", "", "x", ("ClusterRole", "r", [{"kind": "User", "name": "bob"}]))
+        world.rbac._known = decisions = Decisions()  # noqa: SLF001
+        question = RequestInfo(is_resource=True, verb="get", path="", version="v1", resource="pods")
+        self.assertTrue(self.decided(world, USERS[0], question).allowed)
+        stands, kept = world.rbac.lasts(USERS[0], question), ref(decisions)
+        assert stands is not None
+        del decisions
+        self.assertEqual((len(kept() or ()), all(holds() for holds in stands)), (1, True))
+        world.change("role", "", "r", [])
+        gc.collect()
+        self.assertEqual((kept(), any(holds() for holds in stands)), (None, False))
 
     def check(self, changes: list[tuple[str, str, str, Any]]) -> None:
         """Ask everything after each change, twice: the second answer is remembered."""

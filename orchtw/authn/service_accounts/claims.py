@@ -7,11 +7,10 @@ import binascii
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import jwt
 import msgspec
 
-from orchtw.authn.service_accounts.issuing import USER_PREFIX
 from orchtw.authn.service_accounts.keys import TokenKeys
+from orchtw.authn.service_accounts.token_issuer import USER_PREFIX
 from orchtw.errors import Unauthorized
 from orchtw.naming.names import Naming
 from orchtw.wire.json_values import loads
@@ -41,7 +40,7 @@ class Claims(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     The first of `references` is the account. `audiences` is None if the token names none: it is valid for all of this
     API's. The token is valid from `begins` to `ends` and should be renewed before `warns`: seconds since the epoch,
-    0 for no such limit.
+    0 for no such limit. `token_id` is its jti, `node` the name and uid of the node that it names; empty for none.
     """
 
     namespace: str
@@ -50,6 +49,8 @@ class Claims(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     begins: float = 0.0
     ends: float = 0.0
     warns: float = 0.0
+    token_id: str = ""
+    node: tuple[str, str] = ("", "")
 
     @property
     def kept_in_secret(self) -> bool:
@@ -72,6 +73,8 @@ def unverified_issuer(token: str) -> str | None:
 
 def verified(token: str, keys: TokenKeys) -> Mapping[str, Any]:
     """Verify a token's signature and return its claims. Raises Unauthorized (401)."""
+    import jwt  # late: before the first token nothing needs it
+
     try:
         header = jwt.get_unverified_header(token)
         for each in keys.candidates(str(header.get("kid", ""))):
@@ -105,6 +108,10 @@ def bound_claims(claims: Mapping[str, Any], naming: Naming) -> Claims:
         raise Unauthorized("the service account token lacks required claims")
     namespace, references = _text(own, "namespace"), [_reference(own, "serviceaccount")]
     references += [_reference(own, kind) for kind in ("pod", "secret") if own.get(kind) is not None]
+    node = own.get("node")
+    if node is not None and own.get("pod") is None:  # bound to the node; a pod's only tells where it runs
+        references.append(_reference(own, "node"))
+    token_id = claims.get("jti")
     _check_subject(claims, namespace, references[0].name)
     audiences = claims.get("aud")
     listed = [audiences] if isinstance(audiences, str) else audiences
@@ -118,7 +125,16 @@ def bound_claims(claims: Mapping[str, Any], naming: Naming) -> Claims:
         begins=begins,
         ends=_number(claims, "exp", None),
         warns=_number(own, "warnafter", 0.0),
+        token_id=token_id if isinstance(token_id, str) else "",
+        node=_node(node),
     )
+
+
+def _node(node: object) -> tuple[str, str]:
+    if not isinstance(node, dict):
+        return "", ""
+    name, uid = node.get("name"), node.get("uid")
+    return name if isinstance(name, str) else "", uid if isinstance(uid, str) else ""
 
 
 def _reference(own: Mapping[str, Any], kind: str) -> Reference:

@@ -43,8 +43,8 @@ class TokenObjects(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, targets: Targets) -> TokenObjects:
-        """Return the listers of the server's service accounts, Secrets and pods."""
-        plurals = ("serviceaccounts", "secrets", "pods")
+        """Return the listers of the server's service accounts, Secrets, pods and nodes."""
+        plurals = ("serviceaccounts", "secrets", "pods", "nodes")
         kinds = {plural: targets.stored_target("", "v1", plural).stored for plural in plurals}
         bearers = {plural: CachedLister(stored, _bearer, KEPT) for plural, stored in kinds.items()}
         return cls(bearers, StoredLister(kinds["secrets"], _token))

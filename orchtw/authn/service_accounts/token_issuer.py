@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import jwt
 import msgspec
 
 from orchtw.authn.service_accounts.keys import SigningKey, TokenKeys
@@ -24,7 +23,9 @@ class AccountTokens(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     The first of `issuers` is put into new tokens, all are accepted. `audiences` are those of this API. `max_s` caps
     requested lifetimes (0: no limit); `extends` extends the lifetime of pods' tokens (AUTHN-30). With `lookup`, a
-    token in a Secret is valid only while the Secret holds it.
+    token in a Secret is valid only while the Secret holds it. `credential_ids`: issued tokens have an id, which their
+    users carry; `node_info`: tokens of pods, and their users, name the node; `binds_nodes`: tokens may be bound to
+    nodes.
     """
 
     naming: Naming
@@ -35,6 +36,9 @@ class AccountTokens(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     max_s: int = 0
     extends: bool = True
     jwks_uri: str = ""
+    credential_ids: bool = False
+    node_info: bool = False
+    binds_nodes: bool = False
 
     @classmethod
     def default(cls, naming: Naming) -> AccountTokens:
@@ -50,16 +54,28 @@ class AccountTokens(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return asked_s, 0
 
     def bound(
-        self, account: Object, audiences: Sequence[str], now: int, lifetime: tuple[int, int], bound: Object | None
+        self,
+        account: Object,
+        audiences: Sequence[str],
+        now: int,
+        lifetime: tuple[int, int],
+        bound: Object | None,
+        *,
+        node: Object | None = None,
+        token_id: str = "",
     ) -> str:
         """Issue a token for `audiences`, valid from `now` (seconds since the epoch); see `lifetime` for its lifetime.
 
-        Deleting the Pod or Secret `bound`, if given, revokes it.
+        Deleting the Pod, Secret or Node `bound`, if given, revokes it. `node` is the name and uid of the pod's node,
+        `token_id` the id of the token, empty if it has none (reference AUTHN-61).
         """
         meta, (ends_s, warns_s) = account["metadata"], lifetime
         own: Object = {"namespace": meta["namespace"]}
         if bound is not None:
             own[bound["kind"].lower()] = _named(bound["metadata"])
+        if node is not None:
+            own["node"] = node
+        own = dict(sorted(own.items()))
         own["serviceaccount"] = _named(meta)
         if warns_s:
             own["warnafter"] = now + warns_s
@@ -68,6 +84,7 @@ class AccountTokens(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             "exp": now + ends_s,
             "iat": now,
             "iss": self.issuers[0],
+            **({"jti": token_id} if token_id else {}),
             self.naming.label_domain: own,
             "nbf": now,
             "sub": subject(meta),
@@ -89,6 +106,8 @@ class AccountTokens(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 def _signed(claims: Mapping[str, Any], signing: SigningKey) -> str:
+    import jwt  # late: before the first token nothing needs it
+
     headers = {"kid": signing.public.kid, "typ": None}
     return jwt.encode(dict(claims), signing.key, signing.public.algorithm, headers=headers)
 
@@ -101,6 +120,11 @@ def default_issuer(naming: Naming) -> str:
 def subject(meta: Object) -> str:
     """Return the user name of the account with this metadata."""
     return f"{USER_PREFIX}{meta['namespace']}:{meta['name']}"
+
+
+def credential_id(token_id: str) -> str:
+    """Return the id of a token as users and audit events carry it (reference AUTHN-61)."""
+    return f"JTI={token_id}"
 
 
 def _named(meta: Object) -> Object:
