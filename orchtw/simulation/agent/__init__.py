@@ -1,0 +1,1 @@
+"""The node agent of all simulated nodes, one listener on loopback: logs, exec, attach, port-forward (SIM-24)."""

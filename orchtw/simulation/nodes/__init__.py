@@ -1,0 +1,1 @@
+"""Simulated machines, and the controllers that watch over nodes: `simulated-nodes`, `nodelifecycle`, `podgc`."""

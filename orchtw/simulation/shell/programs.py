@@ -1,0 +1,185 @@
+"""The commands of the simulated shell: each a generator of steps that returns its exit code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from orchtw.registry.system_metadata import rfc3339
+from orchtw.simulation.shell.files import FOLDERS, Files
+from orchtw.simulation.shell.syntax import STDERR, STDOUT
+
+NOT_FOUND: Final = 127
+
+
+class Output(msgspec.Struct, frozen=True):
+    """Step: write text to an output (1 or 2)."""
+
+    channel: int
+    text: str
+
+
+class Sleep(msgspec.Struct, frozen=True):
+    """Step: wait that many simulated seconds."""
+
+    seconds: float
+
+
+class Read(msgspec.Struct, frozen=True):
+    """Step: wait for input; the driver sends it, the empty text at its end."""
+
+
+Step = Output | Sleep | Read
+Steps = Generator[Step, str, int]
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """Environment of a command; `now` is the time in seconds since the epoch."""
+
+    variables: Mapping[str, str]
+    hostname: str
+    now: Callable[[], float]
+    files: Files = msgspec.field(default_factory=Files)
+
+
+Program = Callable[[Sequence[str], Surroundings], Steps]
+
+_SLEEP: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([smhd]?)", re.ASCII)
+_UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "0": "\0"}
+
+
+def echo(words: Sequence[str], _around: Surroundings) -> Steps:
+    """Output the arguments; `-n` without a newline, `-e` with escapes."""
+    options, rest = "", list(words[1:])
+    while rest and re.fullmatch(r"-[neE]+", rest[0]):
+        options += rest.pop(0)
+    text = " ".join(rest)
+    if "e" in options:
+        text = _escaped(text)
+    yield Output(STDOUT, text if "n" in options else f"{text}\n")
+    return 0
+
+
+def printf(words: Sequence[str], _around: Surroundings) -> Steps:
+    """Output the format with `%s` and `%d` replaced by the arguments."""
+    rest = iter(words[2:])
+    text = re.sub(r"%[sd]", lambda _: next(rest, ""), _escaped(words[1] if len(words) > 1 else ""))
+    yield Output(STDOUT, text)
+    return 0
+
+
+def cat(words: Sequence[str], around: Surroundings) -> Steps:
+    """Copy the input, or the few files that there are."""
+    code = 0
+    for name in words[1:] or ["-"]:
+        if name == "-":
+            while text := (yield Read()):
+                yield Output(STDOUT, text)
+        elif name == "/etc/hostname":
+            yield Output(STDOUT, f"{around.hostname}\n")
+        else:
+            yield Output(STDERR, f"cat: can't open '{name}': No such file or directory\n")
+            code = 1
+    return code
+
+
+def env(words: Sequence[str], around: Surroundings) -> Steps:
+    """Output the variables; `printenv` with names writes their values."""
+    if len(words) == 1:
+        yield Output(STDOUT, "".join(f"{name}={value}\n" for name, value in around.variables.items()))
+        return 0
+    values = [around.variables.get(name) for name in words[1:]]
+    yield Output(STDOUT, "".join(f"{value}\n" for value in values if value is not None))
+    return 0 if None not in values else 1
+
+
+def hostname(_words: Sequence[str], around: Surroundings) -> Steps:
+    """Output the host's name."""
+    yield Output(STDOUT, f"{around.hostname}\n")
+    return 0
+
+
+def ls(words: Sequence[str], _around: Surroundings) -> Steps:
+    """Output the folders of the root; no other folder has anything in it."""
+    names = [word for word in words[1:] if not word.startswith("-")]
+    if not names or names == ["/"]:
+        yield Output(STDOUT, "".join(f"{name}\n" for name in FOLDERS))
+        return 0
+    unknown = [name for name in names if name.strip("/") not in FOLDERS]
+    for name in unknown:
+        yield Output(STDERR, f"ls: {name}: No such file or directory\n")
+    return 1 if unknown else 0
+
+
+def mv(words: Sequence[str], around: Surroundings) -> Steps:
+    """Move files; `-v` says so."""
+    names = [word for word in words[1:] if not word.startswith("-")]
+    if len(names) < 2:
+        yield Output(STDERR, "mv: missing file operand\n")
+        return 1
+    code = 0
+    for name in names[:-1]:
+        if not around.files.move(name, names[-1]):
+            yield Output(STDERR, f"mv: can't rename '{name}': No such file or directory\n")
+            code = 1
+        elif "-v" in words:
+            yield Output(STDOUT, f"'{name}' -> '{names[-1]}'\n")
+    return code
+
+
+def sleep(words: Sequence[str], _around: Surroundings) -> Steps:
+    """Wait, by the simulated clock."""
+    total = 0.0
+    for word in words[1:]:
+        if word in ("infinity", "inf"):
+            while True:
+                yield Sleep(86_400.0 * 365)
+        match = _SLEEP.fullmatch(word)
+        if match is None:
+            yield Output(STDERR, f"sleep: invalid number '{word}'\n")
+            return 1
+        total += float(match[1]) * _UNITS[match[2]]
+    yield Sleep(total)
+    return 0
+
+
+def date(_words: Sequence[str], around: Surroundings) -> Steps:
+    """Output the simulated time."""
+    yield Output(STDOUT, f"{rfc3339(int(around.now()))}\n")
+    return 0
+
+
+def _fixed(text: str, code: int = 0) -> Program:
+    def program(_words: Sequence[str], _around: Surroundings) -> Steps:
+        if text:
+            yield Output(STDOUT, text)
+        return code
+
+    return program
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"\\([ntr\\0])", lambda found: _ESCAPES[found[1]], text)
+
+
+PROGRAMS: Final[Mapping[str, Program]] = {
+    "echo": echo,
+    "printf": printf,
+    "cat": cat,
+    "env": env,
+    "printenv": env,
+    "hostname": hostname,
+    "ls": ls,
+    "mv": mv,
+    "sleep": sleep,
+    "date": date,
+    "pwd": _fixed("/\n"),
+    "whoami": _fixed("root\n"),
+    "true": _fixed(""),
+    ":": _fixed(""),
+    "false": _fixed("", 1),
+}

@@ -1,0 +1,1 @@
+"""Volumes of the simulated cluster: binding, provisioning, expansion, ephemeral claims (SIM-50)."""

@@ -1,0 +1,1 @@
+"""The controller of HorizontalPodAutoscalers: replicas by use (SIM-53)."""

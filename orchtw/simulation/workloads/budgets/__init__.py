@@ -1,0 +1,1 @@
+"""The controller of PodDisruptionBudgets: how many pods evictions may take (SIM-48)."""

@@ -1,0 +1,1 @@
+"""The controller of CronJobs: Jobs at times of a schedule (SIM-47)."""

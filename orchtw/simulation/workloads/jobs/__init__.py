@@ -1,0 +1,1 @@
+"""The controller of Jobs: pods that run to completion (SIM-46)."""

@@ -1,0 +1,1 @@
+"""Tests of the agent of simulated nodes (`orchtw.simulation.agent`)."""

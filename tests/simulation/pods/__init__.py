@@ -1,0 +1,1 @@
+"""Tests of the pods of simulated nodes (`orchtw.simulation.pods`)."""

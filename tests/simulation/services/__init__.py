@@ -1,0 +1,1 @@
+"""Tests of Services that lead to pods."""

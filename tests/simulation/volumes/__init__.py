@@ -1,0 +1,1 @@
+"""Tests of the volumes of the simulated cluster (`orchtw.simulation.volumes`)."""

@@ -1,0 +1,1 @@
+"""Tests of the controllers of workloads (`orchtw.simulation.workloads`)."""

@@ -1,0 +1,1 @@
+"""Tests of the controller of HorizontalPodAutoscalers (`orchtw.simulation.workloads.autoscaling`)."""

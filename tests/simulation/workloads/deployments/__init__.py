@@ -1,0 +1,1 @@
+"""Tests of the controller of Deployments (`orchtw.simulation.workloads.deployments`)."""

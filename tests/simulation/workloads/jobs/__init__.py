@@ -1,0 +1,1 @@
+"""Tests of the controller of Jobs (`orchtw.simulation.workloads.jobs`)."""
