@@ -10,12 +10,17 @@ import stat
 from base64 import b64encode
 from contextlib import closing
 from errno import ENOSPC
+from functools import partial
+from itertools import count
 from pathlib import Path
 
+from orchtw.commands.store import compacting
 from orchtw.commands.store.lines import Item
+from orchtw.logs.progress import Progress
 from orchtw.storage.interface import Op
 from orchtw.storage.sqlite.snapshot import Snapshot
 from tests.commands.store.case import CommandCase
+from tests.logs.test_progress import Terminal
 
 PROVIDERS = ("aescbc", "aesgcm", "secretbox")
 
@@ -136,7 +141,10 @@ class CompactTests(CommandCase):
         await store.stop()
         with closing(Snapshot(self.store)) as old:
             before, size = list(old.live()), self.store.stat().st_size
+        shown = Terminal()
+        self.patch(compacting, "Progress", partial(Progress, out=shown, now=count(step=10).__next__))
         self.assertIn("MiB now", await self.run_command("compact"))
+        self.assertIn("dropping the history: 100%, 208 of 208 revisions", shown.getvalue())
         with closing(Snapshot(self.store)) as new:
             self.assertEqual(list(new.live()), before)
             self.assertEqual((new.sizes().states, new.compacted), (6, new.revision))

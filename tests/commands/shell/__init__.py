@@ -1,0 +1,1 @@
+"""Tests of the commands `orchtw completion` and `orchtw man`."""
