@@ -1,0 +1,127 @@
+// What the server does: requests, latency, watches, flow control and store, as plots of the last minutes.
+
+import { fill, h } from "./dom.js";
+import { samples, sums } from "./metrics.js";
+
+const EVERY_MS = 2000;
+const POINTS = 150;
+const NAMES = [
+  "apiserver_request_total", "apiserver_request_duration_seconds_sum", "apiserver_request_duration_seconds_count",
+  "apiserver_longrunning_requests", "apiserver_watch_events_total", "orchtw_watchers", "orchtw_reactor_lag_seconds",
+  "orchtw_reactor_lag_seconds_sum", "orchtw_reactor_lag_seconds_count",
+  "apiserver_flowcontrol_current_inqueue_requests", "apiserver_flowcontrol_current_executing_requests",
+  "apiserver_storage_objects", "etcd_db_total_size_in_bytes", "process_resident_memory_bytes", "process_cpu_seconds_total",
+];
+
+export class ServerView {
+  constructor(api) {
+    this.api = api;
+    this.before = null;
+    this.series = new Map(); // by plot: Map of line to values
+    this.stopper = new AbortController();
+    this.problem = h("p", { class: "problem", hidden: true });
+    this.plots = h("div", { class: "plots" });
+    this.element = h("section", { class: "server" }, h("div", { class: "bar" }, h("h2", {}, "Server")), this.problem, this.plots);
+    this.#look();
+    this.timer = setInterval(() => this.#look(), EVERY_MS);
+  }
+
+  stop() {
+    this.stopper.abort();
+    clearInterval(this.timer);
+  }
+
+  key() {
+    return false;
+  }
+
+  async #look() {
+    if (this.busy || document.hidden) return; // a slow server gets fewer questions
+    this.busy = true;
+    try {
+      const found = samples(await this.api.text("/metrics", { headers: { Accept: "text/plain" }, signal: this.stopper.signal }), NAMES);
+      this.problem.hidden = true;
+      this.#take({ at: performance.now(), found });
+    } catch (error) {
+      this.problem.hidden = false;
+      this.problem.textContent = error.message;
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  #take(now) {
+    const before = this.before;
+    this.before = now;
+    if (!before) return;
+    const seconds = (now.at - before.at) / 1000;
+    const all = (name, label) => sums(now.found.get(name), label);
+    const rates = (name, label) => {
+      const earlier = sums(before.found.get(name), label);
+      return new Map([...all(name, label)].map(([key, value]) => [key, (value - (earlier.get(key) || 0)) / seconds]));
+    };
+    const spent = rates("apiserver_request_duration_seconds_sum", "verb");
+    const done = rates("apiserver_request_duration_seconds_count", "verb");
+    const latency = new Map([...done].filter(([verb, count]) => count && verb !== "WATCH")
+      .map(([verb, count]) => [verb, (1000 * (spent.get(verb) || 0)) / count]));
+    const lag = rates("orchtw_reactor_lag_seconds_sum").get("") || 0;
+    const looks = rates("orchtw_reactor_lag_seconds_count").get("") || 0;
+    this.#add("Requests a second", rates("apiserver_request_total", "verb"));
+    this.#add("Mean latency in ms", latency);
+    this.#add("Watches", all("apiserver_longrunning_requests", "resource"));
+    this.#add("Events delivered a second", rates("apiserver_watch_events_total", "kind"));
+    this.#add("Watchers by state", all("orchtw_watchers", "state"));
+    this.#add("Reactor lag in ms", new Map([["mean", looks ? (1000 * lag) / looks : 0]]));
+    this.#add("Waiting in flow control", all("apiserver_flowcontrol_current_inqueue_requests", "priority_level"));
+    this.#add("Executing in flow control", all("apiserver_flowcontrol_current_executing_requests", "priority_level"));
+    this.#add("Objects stored", all("apiserver_storage_objects", "resource"));
+    this.#add("Store in MiB", scaled(all("etcd_db_total_size_in_bytes"), 1 / 1048576));
+    this.#add("Memory in MiB", scaled(all("process_resident_memory_bytes"), 1 / 1048576));
+    this.#add("CPU in cores", rates("process_cpu_seconds_total"));
+    this.#draw();
+  }
+
+  #add(plot, values) {
+    const lines = this.series.get(plot) || new Map();
+    this.series.set(plot, lines);
+    for (const key of new Set([...lines.keys(), ...values.keys()])) {
+      const line = lines.get(key) || [];
+      line.push(values.get(key) || 0);
+      if (line.length > POINTS) line.shift();
+      lines.set(key, line);
+    }
+  }
+
+  #draw() {
+    fill(this.plots, [...this.series].map(([title, lines]) => plot(title, lines)));
+  }
+}
+
+const scaled = (values, factor) => new Map([...values].map(([key, value]) => [key, value * factor]));
+const SVG = "http://www.w3.org/2000/svg";
+const MOST_LINES = 6;
+
+/** A plot of the lines with the highest present values, with those values as its legend. */
+function plot(title, lines) {
+  const shown = [...lines].map(([name, values]) => ({ name, values, last: values[values.length - 1] }))
+    .sort((one, other) => other.last - one.last).slice(0, MOST_LINES);
+  const highest = Math.max(0, ...shown.flatMap(({ values }) => values));
+  const top = highest || 1;
+  const picture = document.createElementNS(SVG, "svg");
+  picture.setAttribute("viewBox", `0 0 ${POINTS} 50`);
+  picture.setAttribute("preserveAspectRatio", "none");
+  picture.setAttribute("role", "img");
+  picture.setAttribute("aria-label", title);
+  shown.forEach(({ values }, place) => {
+    const line = document.createElementNS(SVG, "polyline");
+    const start = POINTS - values.length;
+    line.setAttribute("points", values.map((value, index) => `${start + index},${49 - (47 * value) / top}`).join(" "));
+    line.setAttribute("class", `plot-${place}`);
+    picture.append(line);
+  });
+  const legend = shown.map(({ name, last }, place) =>
+    h("li", { class: `plot-${place}` }, `${name || "all"} ${number(last)}`));
+  return h("figure", {}, h("figcaption", {}, `${title} (at most ${number(highest)})`), picture, h("ul", {}, legend));
+}
+
+const number = (value) => (value >= 100 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3))));
