@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from orchtw.apply.field_set import FieldSet
+from orchtw.apply.field_tree import Tree, union_of
 from orchtw.apply.field_tree import decode as decode_tree
 from orchtw.apply.field_tree import encode as encode_tree
-from orchtw.apply.field_tree import union_of
+from orchtw.apply.known_sets import known
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.typed import reconcile
+from orchtw.schema.codec.known_fields import KNOWN_FIELDS
 from orchtw.wire.json_values import loads
 
 APPLY, UPDATE = "Apply", "Update"
@@ -21,11 +22,6 @@ FIELDS_TYPE = "FieldsV1"
 
 MAX_UPDATE_MANAGERS = 10
 """Maximum number of Update entries of an object; older ones are merged, so that their number stays bounded."""
-
-# An object of 6 KiB has two or three sets of 1 to 4 KiB; objects of the same shape and history have equal ones. The
-# cache takes some 50 MB at worst.
-_CACHED_SETS = 512
-_CACHED_BYTES = 8192
 
 ANCIENT_CHANGES = "ancient-changes"
 MANAGER_LIMIT_BYTES = 128
@@ -138,7 +134,7 @@ def decode(entries: Iterable[Entry], type_of: TypeOf) -> Managed:
             raise ManagedFieldsError(f"fieldsType: must be `{FIELDS_TYPE}`")
         kind = type_of(api_version)
         if kind is not None:
-            fields = _fields(orjson.dumps(entry.get("fieldsV1") or {}), kind)
+            fields = _fields(KNOWN_FIELDS.text_of(entry.get("fieldsV1") or {}), kind)
             owner = FieldOwner(
                 entry.get("manager", ""), operation, "" if operation == APPLY else api_version,
                 entry.get("subresource", ""),
@@ -148,17 +144,12 @@ def decode(entries: Iterable[Entry], type_of: TypeOf) -> Managed:
 
 
 def _fields(text: bytes, kind: MapType) -> FieldSet:
-    return _kept_fields(text, kind) if len(text) <= _CACHED_BYTES else _read_fields(text, kind)
+    return FieldSet(known(("read", kind), text, lambda: _read_fields(text, kind)))
 
 
-@lru_cache(maxsize=_CACHED_SETS)
-def _kept_fields(text: bytes, kind: MapType) -> FieldSet:
-    return _read_fields(text, kind)
-
-
-def _read_fields(text: bytes, kind: MapType) -> FieldSet:
+def _read_fields(text: bytes, kind: MapType) -> Tree:
     try:
-        return FieldSet(reconcile(kind, decode_tree(loads(text))))
+        return reconcile(kind, decode_tree(loads(text)))
     except ValueError as error:
         raise ManagedFieldsError(f"fieldsV1: {error}") from error
 
@@ -167,12 +158,7 @@ def _fields_v1(fields: FieldSet) -> Entry:
     """Return the FieldsV1 dict of the set. It is shared by objects of the same shape and must not be modified."""
     text = orjson.dumps(fields.tree)
     # -30 % CPU for the managedFields of a new pod (bench create): steps are sorted once per shape.
-    return _kept_fields_v1(text) if len(text) <= _CACHED_BYTES else fields.to_fields()
-
-
-@lru_cache(maxsize=_CACHED_SETS)
-def _kept_fields_v1(text: bytes) -> Entry:
-    return encode_tree(loads(text))
+    return known(("shown",), text, lambda: encode_tree(loads(text)))
 
 
 def encode(managed: Managed) -> list[Entry]:

@@ -7,23 +7,31 @@ and format.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from hashlib import sha512
 
+import attrs
+import msgspec
+
+from orchtw.endpoints.aggregated_discovery import KIND, Document, RemoteList, group_discovery_list
+from orchtw.endpoints.conditional import names_tag
 from orchtw.registry.aggregation.order import available, matters, merged
 from orchtw.registry.aggregation.services import ApiServices
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
-from orchtw.rules.negotiation import Negotiated, Negotiator, wants_pretty
+from orchtw.rules.negotiation import JSON, Negotiated, Negotiator, wants_pretty
 from orchtw.schema.catalogue import GroupInfo, ResourceType, Subresource
 
-Document = dict[str, Any]
 _EVERY_CLIENT = "0.0.0.0/0"
+_ROOTS = ("/api", "/apis")
+_CACHED = (("Vary", "Accept"), ("Cache-Control", "public"))
 
 
 class Discovery:
     """Endpoint of `/api`, `/apis` and the paths below them that name a group, or a version that is served here.
 
-    `server` is the advertised address and port; `represent` encodes a document as a response.
+    `server` is the advertised address and port; `represent` encodes a document as a response. `aggregated` are the
+    versions of aggregated discovery that are served, the preferred one first, and `remote_list` has the resources of
+    other servers for it.
     """
 
     methods = frozenset({"GET"})
@@ -35,16 +43,22 @@ class Discovery:
         server: str,
         negotiator: Negotiator,
         represent: Callable[[Document, Negotiated], Response],
+        aggregated: Sequence[str] = (),
+        remote_list: RemoteList = lambda _: None,
     ) -> None:
         self._targets = targets
         self._services = services
         self._server = server
         self._negotiator = negotiator
         self._represent = represent
+        self._aggregated = tuple(aggregated)
+        self._remote_list = remote_list
+        self._items: dict[str, list[Document]] = {}
+        self._tags: dict[str, str] = {}
         self._documents: Mapping[str, Document] = {}
         self._kept: dict[tuple[str, str, bool], Response] = {}
-        targets.listen(self._forget)
-        services.listen(lambda old, new: self._forget() if matters(old, new) else None)
+        targets.listen(self.forget)
+        services.listen(lambda old, new: self.forget() if matters(old, new) else None)
 
     def paths(self) -> Iterable[str]:
         """Return the path of every document."""
@@ -57,7 +71,11 @@ class Discovery:
     async def handle(self, request: Request, path: str) -> Response:
         """Return the document in the negotiated format. Raises NotAcceptable (406)."""
         pretty = wants_pretty(request.params, request.headers.get("user-agent", ""))
-        accept = self._negotiator.accept(request.headers.get("accept", ""), transforms=False, pretty=pretty)
+        versions = self._aggregated if path in _ROOTS else ()
+        header = request.headers.get("accept", "")
+        accept = self._negotiator.accept(header, transforms=False, pretty=pretty, discovery=versions)
+        if accept.transform == KIND:
+            return self._whole(request, path, accept)
         key = path, accept.format, accept.pretty
         kept = self._kept.get(key)
         if kept is None:
@@ -72,8 +90,48 @@ class Discovery:
             self._documents = documents(infos, resources, self._server, available(services))
         return self._documents
 
-    def _forget(self) -> None:
-        self._documents, self._kept = {}, {}
+    def forget(self) -> None:
+        """Discard all documents: groups, versions or resources have changed, here or on another server."""
+        self._documents, self._kept, self._items, self._tags = {}, {}, {}, {}
+
+    def _whole(self, request: Request, path: str, accept: Negotiated) -> Response:
+        """Return the aggregated document of a path, or 304 if the client has it (reference DISC-14)."""
+        headers = [("ETag", self._tag(path)), *_CACHED]
+        if names_tag(request.headers.get("if-none-match", ""), headers[0][1]):
+            return Response(code=304, headers=headers)
+        key = path, accept.content_type, accept.pretty
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = self._encoded(path, accept)
+        return Response(content_type=accept.content_type, body=kept.body, headers=headers)
+
+    def _encoded(self, path: str, accept: Negotiated) -> Response:
+        plain = msgspec.structs.replace(accept, transform=None, transform_version="")
+        meta = {"kind": KIND, "apiVersion": accept.transform_version, "metadata": {}}
+        return self._represent({**meta, "items": self._groups(path)}, plain)
+
+    def _tag(self, path: str) -> str:
+        """Return the tag of a path's document: that of its JSON in the preferred version, for all encodings."""
+        tag = self._tags.get(path)
+        if tag is None:
+            version = self._negotiator.discovery_version(self._aggregated[0])
+            accept = Negotiated(format="json", content_type=JSON, transform_version=version)
+            body = self._encoded(path, accept).body
+            assert isinstance(body, bytes)
+            tag = self._tags[path] = f'"{sha512(body).hexdigest().upper()}"'
+        return tag
+
+    def _groups(self, path: str) -> list[Document]:
+        if not self._items:
+            resources, remote = self._targets.resources, self._services.remote
+            every = {name: attrs.evolve(each, available=True) for name, each in self._services.all.items()}
+            infos = merged(self._targets.groups, {(each.group, each.version) for each in resources}, every)
+            items = group_discovery_list(infos, resources, remote, self._remote_list)
+            self._items = {
+                "/api": [each for each in items if not each["metadata"]["name"]],
+                "/apis": [each for each in items if each["metadata"]["name"]],
+            }
+        return self._items[path]
 
     def _document(self, path: str, accept: Negotiated) -> Document:
         document = self._all()[path]

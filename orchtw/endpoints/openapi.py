@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
+from orchtw.endpoints.conditional import names_tag
 from orchtw.registry.aggregation.documents import RemoteDocuments
 from orchtw.registry.aggregation.services import ApiService
 from orchtw.registry.offload import Offload
@@ -189,15 +190,9 @@ def _conditional(request: Request, content_type: str, encoded: Encoded) -> Respo
     """Return the body with its ETag, or 304 if If-None-Match names that."""
     tag = f'"{encoded.hash}"'
     headers = [("Etag", tag), _VARY]
-    if _has(request.headers.get("if-none-match", ""), tag):
+    if names_tag(request.headers.get("if-none-match", ""), tag):
         return Response(code=304, headers=headers)
     return Response(content_type=content_type, body=encoded.body, headers=headers)
-
-
-def _has(if_none_match: str, tag: str) -> bool:
-    """Report whether an If-None-Match header names `tag`, weakly or not (RFC 9110 §13.1.2)."""
-    given = {each.strip().removeprefix("W/") for each in if_none_match.split(",")}
-    return tag in given or "*" in given
 
 
 def preferred(accept: str, offers: Iterable[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""`/version`: the Kubernetes release whose API is served, and the build that serves it (reference DISC-6)."""
+"""`/version`: the Kubernetes release that is reported, and the build that serves it (reference DISC-6)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from pathlib import Path
 import orjson
 
 from orchtw import __version__
-from orchtw.naming.names import Naming
+from orchtw.config.releases import FIRST, Release
 from orchtw.request import Request, Response
 from orchtw.wire.json_values import loads
 
 PATH = "/version"
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
+_NAMES_EMULATION: Release = (1, 33)
 _NO_COMMIT = "0" * 40
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -48,20 +49,38 @@ def _checked_out(repository: Path) -> str:
         return _NO_COMMIT
 
 
-def version_of(naming: Naming) -> dict[str, str]:
-    """Return the version document, its fields in kube-apiserver's order.
+def version_of(git_version: str, emulated: Release | None = None) -> dict[str, str]:
+    """Return the version document of a release such as `v1.24.0`, its fields in kube-apiserver's order.
 
-    `gitVersion` is the release whose API is served. The fields of the build are this project's: `goVersion` is the
-    Python version, `compiler` the project and its version.
+    `emulated`: the emulated release, which releases since 1.33 name. The fields of the build are this project's:
+    `goVersion` is the Python version, `compiler` the project and its version.
     """
-    major, minor, _ = naming.git_version.removeprefix("v").split(".", 2)
+    major, minor, _ = git_version.removeprefix("v").split(".", 2)
     machine = platform.machine()
     return {
         "major": major,
         "minor": minor,
-        "gitVersion": naming.git_version,
+        **_emulation((int(major), int(minor)), emulated),
+        "gitVersion": git_version,
         **_build(),
         "platform": f"{sys.platform}/{_MACHINES.get(machine, machine)}",
+    }
+
+
+def _emulation(reported: Release, emulated: Release | None) -> dict[str, str]:
+    """Return the emulated release, at most the reported one, and the oldest that it is compatible with.
+
+    Releases before 1.33 do not name them (reference DISC-17).
+    """
+    if emulated is None or reported < _NAMES_EMULATION:
+        return {}
+    major, minor = min(reported, emulated)
+    oldest = max(FIRST, (major, minor - 1))
+    return {
+        "emulationMajor": str(major),
+        "emulationMinor": str(minor),
+        "minCompatibilityMajor": str(oldest[0]),
+        "minCompatibilityMinor": str(oldest[1]),
     }
 
 
@@ -70,8 +89,8 @@ class Version:
 
     methods = frozenset({"GET"})
 
-    def __init__(self, naming: Naming) -> None:
-        self._body = orjson.dumps(version_of(naming), option=orjson.OPT_INDENT_2)
+    def __init__(self, git_version: str, emulated: Release | None = None) -> None:
+        self._body = orjson.dumps(version_of(git_version, emulated), option=orjson.OPT_INDENT_2)
 
     def paths(self) -> Iterable[str]:
         """Return the path of the version document."""

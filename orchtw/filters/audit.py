@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError
@@ -17,7 +18,7 @@ from orchtw.errors import BadRequest, InternalError, StatusError, Timeout, TooMa
 from orchtw.filters.chain import Proceed
 from orchtw.filters.first_step import READS, Resumed
 from orchtw.filters.plain_errors import internal_server_error
-from orchtw.filters.plan import NOTHING, Part, Passage
+from orchtw.filters.plan import AS_IT_IS, NOTHING, Part, Passage, Short
 from orchtw.filters.request_log import LONGEST
 from orchtw.request import Ending, Request, Response, is_short
 from orchtw.rules.long_running import long_running
@@ -51,6 +52,15 @@ class RefusedRequests:
         """Add nothing: it is for refusals."""
         return NOTHING
 
+    def shorten(self, request: Request) -> Short:
+        """Note the time: in a short line the user is known, and a `timeout` has been understood."""
+        seconds = self._seconds
+
+        def fill(request: Request) -> None:
+            request.received_s = seconds()
+
+        return Short(fill=fill)
+
     async def _watch(self, request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
         try:
             return await answer
@@ -78,10 +88,14 @@ class AuditStage:
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
         """Return the response of `proceed`, audited; at level None only the policy is evaluated."""
+        outcome = self._auditor.outcome(request)
+        return proceed(request) if outcome.level == NONE else self._recorded(request, outcome, proceed, proceed)
+
+    def _recorded(
+        self, request: Request, outcome: PolicyOutcome, proceed: Proceed, whole: Proceed
+    ) -> Coroutine[Any, Any, Response]:
+        """Return the response of `proceed`, audited; of `whole` if the request has to wait for its first event."""
         auditor = self._auditor
-        outcome = auditor.outcome(request)
-        if outcome.level == NONE:
-            return proceed(request)
         if (
             request.method in READS
             and auditor.sink.prompt
@@ -89,7 +103,7 @@ class AuditStage:
             and not request.annotations
         ):
             return self._read(request, outcome, proceed)
-        return self._audited(request, Record(auditor, request, outcome), proceed)
+        return self._audited(request, Record(auditor, request, outcome), proceed, whole)
 
     def plan(self, request: Request) -> Part | None:
         """Have the events made of what equal requests have in common, if no request waits for them."""
@@ -115,6 +129,24 @@ class AuditStage:
 
         return Part(passed=passed, size=equal.size)
 
+    def shorten(self, request: Request) -> Short:
+        """Keep the policy's outcome, unless it may depend on the name."""
+        auditor, info, recorded = self._auditor, request.info, self._recorded
+        if auditor.policy.by_name or info is None:
+            return AS_IT_IS
+        outcome, levels = auditor.policy.outcome(request.authenticated, info), auditor.counts.levels
+        level = outcome.level
+
+        def count(_request: Request) -> None:
+            levels[level] += 1
+
+        if level == NONE:
+            return Short(fill=count)
+        return Short(
+            fill=count,
+            around=lambda proceed, whole: partial(recorded, outcome=outcome, proceed=proceed, whole=whole),
+        )
+
     async def _read(self, request: Request, outcome: PolicyOutcome, proceed: Proceed) -> Response:
         # Take the first step by hand. Most reads finish in it: their events are made together and written by one
         # call. For the others, and for errors, the first event is made now: a read has had no visible effect yet.
@@ -136,10 +168,12 @@ class AuditStage:
         record.at(RECEIVED)
         return await self._followed(request, record, lambda _request: rest)
 
-    async def _audited(self, request: Request, record: Record, proceed: Proceed) -> Response:
+    async def _audited(self, request: Request, record: Record, proceed: Proceed, whole: Proceed) -> Response:
         stored = record.at(RECEIVED)
-        if stored is not True and not await self._begins(request, record, stored):
-            return self._rejected(request)
+        if stored is not True:
+            if not await self._begins(request, record, stored):
+                return self._rejected(request)
+            proceed = whole
         request.on_decoded = record.take_decoded
         try:
             return await self._followed(request, record, proceed)

@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from orchtw.filters.chain import Proceed
-from orchtw.filters.plan import NOTHING, Part
+from orchtw.filters.plan import NOTHING, Part, Short
 from orchtw.request import Request, Response
 from orchtw.values.uuids import new_uuid
 
@@ -37,3 +37,14 @@ class AuditIdStage:
     def plan(self, request: Request) -> Part:
         """Leave it to the plan to make new ids; clients that send their own have none."""
         return NOTHING
+
+    def shorten(self, request: Request) -> Short:
+        """Make new ids, as in plans."""
+        return _NEW
+
+
+def _give(request: Request) -> None:
+    request.audit_id = new_uuid()
+
+
+_NEW = Short(fill=_give)

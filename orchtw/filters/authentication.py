@@ -10,7 +10,7 @@ from orchtw.authn.method import Authenticator
 from orchtw.authn.validity import Lasting
 from orchtw.errors import Unauthorized
 from orchtw.filters.chain import Proceed
-from orchtw.filters.plan import Part, Passage
+from orchtw.filters.plan import Part, Passage, Short
 from orchtw.metrics.authentication import Attempts
 from orchtw.request import Request, Response, UserInfo
 
@@ -48,6 +48,22 @@ class AuthenticationStage:
             again()
 
         return Part(stands=found.stands, passed=passed)
+
+    def shorten(self, request: Request) -> Short | None:
+        """Hold while the same credentials lead to the same user, as in plans."""
+        user, authenticator = request.authenticated, self._authenticator
+        found = authenticator.lasts(request) if isinstance(authenticator, Lasting) else None
+        if user is None or found is None:
+            return None
+        used, again = found.used, self._attempts.again(user.name)
+
+        def fill(request: Request) -> None:
+            for count in used:
+                count()
+            again()
+            request.authenticated = request.user = user
+
+        return Short(stands=found.stands, fill=fill)
 
     async def _wait(
         self, request: Request, user: Awaitable[UserInfo | None], proceed: Proceed, began: float

@@ -23,6 +23,7 @@ ORDER: Final = (
     "refused-requests",
     "start",
     "timeout",
+    "console",
     "request-info",
     "authentication",
     "audit",

@@ -23,12 +23,14 @@ class CommonHeaders:
         """Return the response with these headers appended to its own."""
         response = await proceed(request)
         headers = response.headers
+        # Looked up before headers are added that have other names: most verbs add none.
+        cacheable = bool(headers) and any(name == "Cache-Control" for name, _ in headers)
         headers.append(("Audit-Id", request.audit_id))
         if request.answer_headers:
             headers += request.answer_headers
         if request.warnings:
             headers += warning_headers(request.warnings)
-        if not any(name == "Cache-Control" for name, _ in headers):
+        if not cacheable:
             headers.append(("Cache-Control", "no-cache, private"))
         if self._more is not None:
             headers += self._more

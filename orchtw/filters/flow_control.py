@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any, Final
 
 from orchtw.filters.chain import Proceed
-from orchtw.filters.plan import Part, Passage
+from orchtw.filters.plan import Part, Passage, Short
 from orchtw.flowcontrol.control import FlowControl, Seats
 from orchtw.flowcontrol.levels import KnownFlow
 from orchtw.flowcontrol.queued import Queued
@@ -44,6 +45,13 @@ class PriorityAndFairness:
         if long_running(info) and info.verb != "watch":
             return proceed(request)
         flow = self._flow(user, info)
+        return self._seat(request, flow, proceed, proceed)
+
+    def _seat(
+        self, request: Request, flow: KnownFlow, proceed: Proceed, whole: Proceed
+    ) -> Coroutine[Any, Any, Response]:
+        """Return the response of `proceed`, or that of `whole` if the request has to wait for its seats, or 429."""
+        assert request.info is not None
         request.answer_headers = flow.headers
         request.flow = flow
         seating = flow.level.seating
@@ -51,13 +59,14 @@ class PriorityAndFairness:
             return self._serve(request, proceed, flow, None, 1, COMMON)
         control = self._control
         if not control.starts.free():
-            return self._wait_for_turn(request, proceed, flow, seating)
+            return self._wait_for_turn(request, whole, flow, seating)
         if seating is None:
             return self._serve(request, proceed, flow, None, 1, COMMON)
+        info = request.info
         seats = 1 if info.verb == "get" else seating.width(control.work.seats(request, info))
         pool = seating.take(flow, seats)
         if not pool:
-            return self._wait(request, proceed, flow, seating, seats)
+            return self._wait(request, whole, flow, seating, seats)
         return self._serve(request, proceed, flow, seating, seats, pool)
 
     def plan(self, request: Request) -> Part | None:
@@ -82,6 +91,16 @@ class PriorityAndFairness:
                 seating.touch()
 
         return Part(stands=(lambda: live.state is state,), free=free, passed=passed)
+
+    def shorten(self, request: Request) -> Short | None:
+        """Hold while the flow is found as before."""
+        flow, live, state, seat = request.flow, self._control.live, self._control.live.state, self._seat
+        if not isinstance(flow, KnownFlow) or state is None or not state.keeps(flow):
+            return None
+        return Short(
+            stands=(lambda: live.state is state and state.keeps(flow),),
+            around=lambda proceed, whole: partial(seat, flow=flow, proceed=proceed, whole=whole),
+        )
 
     async def _wait_for_turn(
         self, request: Request, proceed: Proceed, flow: KnownFlow, seating: Seating | None

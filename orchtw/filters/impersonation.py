@@ -12,7 +12,7 @@ from orchtw.authz.decision import Authorizer, Decision
 from orchtw.authz.refusal import forbidden
 from orchtw.filters.chain import Proceed
 from orchtw.filters.plain_errors import internal_server_error
-from orchtw.filters.plan import NOTHING, Part
+from orchtw.filters.plan import LEFT_OUT, NOTHING, Part, Short
 from orchtw.naming.names import Naming
 from orchtw.request import Request, RequestInfo, Response, UserInfo, utf8_text
 from orchtw.rules.front_proxy import unescaped_key
@@ -51,14 +51,19 @@ class ImpersonationStage:
         if wanted.user:
             return self._impersonate(request, wanted, proceed)
         if wanted.groups or wanted.uid or wanted.extra:
-            return self._refuse(request, wanted)
+            return self.refuse(request, wanted)
         return proceed(request)
 
     def plan(self, request: Request) -> Part | None:
         """Offer nothing to those who act as others."""
         return None if _impersonates(request) else NOTHING
 
-    async def _refuse(self, request: Request, wanted: Wanted) -> Response:
+    def shorten(self, request: Request) -> Short | None:
+        """Offer nothing to those who act as others."""
+        return None if _impersonates(request) else LEFT_OUT
+
+    async def refuse(self, request: Request, wanted: Wanted) -> Response:
+        """Answer groups, uid or extra values without a user (reference AUTHN-40)."""
         return internal_server_error(request, self._nameless(wanted))
 
     def _nameless(self, wanted: Wanted) -> str:
@@ -72,28 +77,33 @@ class ImpersonationStage:
         return f"requested [{' '.join(parts)}] without impersonating a user"
 
     async def _impersonate(self, request: Request, wanted: Wanted, proceed: Proceed) -> Response:
-        assert request.user is not None
-        for part in self._parts(wanted):
-            await self._check(request.user, part)
-        request.user = _user(wanted)
+        request.user = await self.impersonated(request, wanted)
         request.headers = {name: text for name, text in request.headers.items() if not name.startswith(PREFIX)}
         return await proceed(request)
 
+    async def impersonated(self, request: Request, wanted: Wanted) -> UserInfo:
+        """Return the user as whom the request acts. Raises Forbidden (403)."""
+        assert request.user is not None
+        for part in self._parts(wanted):
+            await self.check(request.user, part)
+        return user_of(wanted)
+
     def _parts(self, wanted: Wanted) -> Iterator[RequestInfo]:
         """Yield the requests to authorize: impersonation of the user, each group, each extra value and the uid."""
-        if (account := _account(wanted.user)) is not None:
-            yield _asked("serviceaccounts", account[1], namespace=account[0])
+        if (account := account_of(wanted.user)) is not None:
+            yield asked("serviceaccounts", account[1], namespace=account[0])
         else:
-            yield _asked("users", wanted.user)
+            yield asked("users", wanted.user)
         for group in wanted.groups:
-            yield _asked("groups", group)
+            yield asked("groups", group)
         for key, values in wanted.extra.items():
             for value in values:
-                yield _asked("userextras", value, group=self._group, version="v1", subresource=key)
+                yield asked("userextras", value, group=self._group, version="v1", subresource=key)
         if wanted.uid:
-            yield _asked("uids", wanted.uid, group=self._group, version="v1")
+            yield asked("uids", wanted.uid, group=self._group, version="v1")
 
-    async def _check(self, user: UserInfo, part: RequestInfo) -> None:
+    async def check(self, user: UserInfo, part: RequestInfo) -> None:
+        """Raise Forbidden (403) unless the user may make this request."""
         decision = self._authorizer.authorize(user, part)
         if not isinstance(decision, Decision):
             decision = await decision
@@ -124,7 +134,7 @@ def _values(request: Request, header: str) -> tuple[str, ...]:
     return tuple(utf8_text(line) for line in request.lines(header))
 
 
-def _account(user: str) -> tuple[str, str] | None:
+def account_of(user: str) -> tuple[str, str] | None:
     """Return namespace and name of the service account of a user name; None for any other user."""
     if not user.startswith(SERVICE_ACCOUNT):
         return None
@@ -132,12 +142,20 @@ def _account(user: str) -> tuple[str, str] | None:
     return (namespace, name) if colon and not dns_label(namespace) and not dns_subdomain(name) else None
 
 
-def _asked(
-    resource: str, name: str, *, namespace: str = "", group: str = "", version: str = "", subresource: str = ""
+def asked(
+    resource: str,
+    name: str,
+    *,
+    verb: str = "impersonate",
+    namespace: str = "",
+    group: str = "",
+    version: str = "",
+    subresource: str = "",
 ) -> RequestInfo:
+    """Return the request to authorize for one part of an impersonation."""
     return RequestInfo(
         is_resource=True,
-        verb="impersonate",
+        verb=verb,
         path="",
         group=group,
         version=version,
@@ -148,10 +166,10 @@ def _asked(
     )
 
 
-def _user(wanted: Wanted) -> UserInfo:
+def user_of(wanted: Wanted) -> UserInfo:
     """Return the impersonated user with its implied groups (reference AUTHN-42)."""
     groups = wanted.groups
-    if not groups and (account := _account(wanted.user)) is not None:
+    if not groups and (account := account_of(wanted.user)) is not None:
         groups = (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{account[0]}")
     if wanted.user == ANONYMOUS.name:
         if UNAUTHENTICATED not in groups:
@@ -159,7 +177,6 @@ def _user(wanted: Wanted) -> UserInfo:
     elif AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
         groups = (*groups, AUTHENTICATED)
     return UserInfo(name=wanted.user, uid=wanted.uid, groups=groups, extra=wanted.extra)
-
 
 
 def _reference(kind: str, name: str, api_version: str = "", field_path: str = "") -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
+from typing import Any
 
 from orchtw.errors import TooManyRequests
 from orchtw.filters.chain import Proceed
-from orchtw.filters.plan import Part, Passage
+from orchtw.filters.plan import Part, Passage, Short
 from orchtw.metrics.requests import RequestMetrics, RequestSeries
 from orchtw.request import Ending, Request, Response, is_short
 
@@ -22,15 +23,19 @@ class MetricsStage:
         self._metrics = metrics
         self._seconds = seconds
 
-    async def handle(self, request: Request, proceed: Proceed) -> Response:
+    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
         """Count the response, or an aborted request if `proceed` raises."""
+        return self._count(request, proceed, None)
+
+    async def _count(self, request: Request, proceed: Proceed, known: RequestSeries | None) -> Response:
+        """Do the work of `handle`; the series are looked up where they are not `known`."""
         began = self._seconds()
         try:
             response = await proceed(request)
         except BaseException:
-            self._metrics.aborted(self._metrics.of(request))
+            self._metrics.aborted(known or self._metrics.of(request))
             raise
-        kind = self._metrics.of(request)
+        kind = known or self._metrics.of(request)
         if request.given_up:
             self._metrics.terminated(kind, response.code)
         if type(response.body) is bytes and is_short(response):
@@ -53,6 +58,11 @@ class MetricsStage:
             kind.answered(passage.response.code, passage.took_s, 0.0, passage.size)
 
         return Part(passed=passed)
+
+    def shorten(self, request: Request) -> Short:
+        """Keep the series, as in plans."""
+        kind, count = self._metrics.of(request), self._count
+        return Short(around=lambda proceed, _whole: partial(count, proceed=proceed, known=kind))
 
     def _sent(
         self,

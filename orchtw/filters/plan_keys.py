@@ -26,6 +26,16 @@ _PLAIN: Final = re.compile(r"/[A-Za-z0-9./:_-]+")
 plain_name: Final = re.compile(r"[A-Za-z0-9.:_-]+").fullmatch
 """Matches names that mean what they say, in a path and in JSON."""
 
+_LED: Final = re.compile(
+    r"(?P<before>/(?:api|apis/[A-Za-z0-9.-]+)/[A-Za-z0-9]+/(?:namespaces/[A-Za-z0-9.:_-]+/)?[A-Za-z0-9.-]+)"
+    r"(?:/(?P<name>[A-Za-z0-9.:_-]+)(?P<after>/[A-Za-z]+)?)?"
+).fullmatch
+"""Paths of collections, objects and sub-resources in which nothing is decoded."""
+
+_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+_DOTS: Final = frozenset({".", ".."})
+_LENGTH: Final = "content-length"
+
 
 class Caller:
     """The sender of equal heads: equal header lines, from one address, with one certificate.
@@ -41,6 +51,9 @@ class Caller:
 
 Key = tuple[Caller, str, str]
 """Caller, collection and query."""
+
+Place = tuple[Caller, str, str, str | None, str]
+"""Caller, method, path up to the name, path from its end on, and query. Without a name the path is in one piece."""
 
 
 class PlanKeys:
@@ -77,11 +90,35 @@ class PlanKeys:
                 return None
         return caller, path[: path.rindex("/") + 1], query
 
+    def place(self, request: Request) -> tuple[Place, str] | None:
+        """Return the place of the short line that may exist for a request, and the name in its path, if it has one.
+
+        None: there can be no such line. Pages of lists have none, for none is asked for twice.
+        """
+        path, query, method = request.path, request.query, request.method
+        found = _LED(path) if method in _METHODS and len(path) + len(query) <= LONGEST else None
+        if found is None or "continue=" in query or (method == "GET" and request.body):
+            return None
+        caller = None if request.same_head is None else request.same_head.caller
+        if caller is None:
+            caller = self._caller(request)
+            if caller is None:
+                return None
+        before, name, after = found.groups()
+        if name is None:
+            return (caller, method, path, None, query), ""
+        return None if name in _DOTS else ((caller, method, f"{before}/", after or "", query), name)
+
     def _caller(self, request: Request) -> Caller | None:
-        """Return the caller by all header lines, credentials among them; None for heads that differ each time."""
+        """Return the caller by all header lines, credentials among them; None for heads that differ each time.
+
+        The length of a body is not the caller's.
+        """
         headers, peer = request.headers, request.peer
         if request.repeated or "audit-id" in headers:
             return None
+        if _LENGTH in headers:
+            headers = {name: text for name, text in headers.items() if name != _LENGTH}
         text = "\n".join(chain.from_iterable(headers.items()))
         if text.count("\n") != max(2 * len(headers) - 1, 0):
             return None

@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from orchtw.filters.chain import Proceed
-from orchtw.filters.plan import NOTHING, Part
+from orchtw.filters.plan import LEFT_OUT, NOTHING, Part, Short
 from orchtw.request import Request, Response
 from orchtw.rules.request_info import PASSED_ON, parse
 
@@ -32,3 +32,11 @@ class RequestInfoStage:
     def plan(self, request: Request) -> Part:
         """Add nothing: paths that differ in an object's name are read alike."""
         return NOTHING
+
+    def shorten(self, request: Request) -> Short:
+        """Leave the description to the short line, which knows what differs."""
+        return LEFT_OUT if self._checks_fields else Short(fill=_uncheck)
+
+
+def _uncheck(request: Request) -> None:
+    request.fields_unchecked = True

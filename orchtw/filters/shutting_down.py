@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from orchtw.filters.chain import Proceed
-from orchtw.filters.plan import Part
+from orchtw.filters.plan import Part, Short
 from orchtw.request import Request, Response
 
 TEXT: Final = b"The apiserver is shutting down, please try again later.\n"
@@ -44,6 +44,11 @@ class ShuttingDown:
         """Hold until the doors are closed."""
         doors = self._doors
         return Part(stands=(lambda: not doors.closed,))
+
+    def shorten(self, request: Request) -> Short:
+        """Hold until the doors are closed."""
+        doors = self._doors
+        return Short(stands=(lambda: not doors.closed,))
 
     def _exempt(self, request: Request) -> bool:
         return request.path.startswith(_EXEMPT_PATHS) or request.headers.get("user-agent", "").startswith(self._agent)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from orchtw.errors import ServiceUnavailable
 from orchtw.filters.chain import Proceed
-from orchtw.filters.plan import NOTHING, Part
+from orchtw.filters.plan import LEFT_OUT, NOTHING, Part, Short
 from orchtw.filters.shutting_down import Doors
 from orchtw.request import Request, Response
 
@@ -35,6 +35,10 @@ class Starting:
     def plan(self, request: Request) -> Part:
         """Add nothing: what has been opened is not shut again."""
         return NOTHING
+
+    def shorten(self, request: Request) -> Short:
+        """Leave the stage out, as in plans."""
+        return LEFT_OUT
 
     async def _early(self, request: Request) -> Response:
         if request.path in self._paths and request.method in ("GET", "HEAD"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -13,7 +14,7 @@ from twisted.python.failure import Failure
 from orchtw.errors import StatusError, Timeout
 from orchtw.filters.chain import Proceed
 from orchtw.filters.first_step import READS, Detached, Resumed
-from orchtw.filters.plan import NOTHING, Part
+from orchtw.filters.plan import NOTHING, Part, Short
 from orchtw.request import Ending, Request, Response
 from orchtw.rules.long_running import long_running
 from orchtw.rules.options import request_timeout_s
@@ -46,8 +47,13 @@ class TimeoutStage:
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
         """Await the response within the limit. Raises Timeout (504), BadRequest (400, a bad `timeout`)."""
+        return self._within(request, proceed, self._limit_of(request))
+
+    def _limit_of(self, request: Request) -> float:
         asked_s = _asked_s(request) if "timeout=" in request.query else None
-        limit_s = self._limit_s if asked_s is None else min(asked_s, self._limit_s)
+        return self._limit_s if asked_s is None else min(asked_s, self._limit_s)
+
+    def _within(self, request: Request, proceed: Proceed, limit_s: float) -> Coroutine[Any, Any, Response]:
         if request.method in READS:
             return self._read(request, proceed(request), limit_s)
         request.ends_at_s = self._clock.seconds() + limit_s
@@ -56,6 +62,11 @@ class TimeoutStage:
     def plan(self, request: Request) -> Part | None:
         """Add nothing to reads: what is answered at once meets no limit, and a bad `timeout` has been refused."""
         return NOTHING if request.method in READS else None
+
+    def shorten(self, request: Request) -> Short:
+        """Keep the limit: it is in the query."""
+        limit_s, within = self._limit_of(request), self._within
+        return Short(around=lambda proceed, _whole: partial(within, proceed=proceed, limit_s=limit_s))
 
     async def _read(self, request: Request, answer: Coroutine[Any, Any, Response], limit_s: float) -> Response:
         # Take the first step by hand: most reads finish in it and need no timer and no Deferred.

@@ -53,6 +53,10 @@ class Classifier:
                     return self._flows.get((schema.name, which)) or self._new_flow(schema, which)
         return self._new_flow(self._catch_all, user.name)
 
+    def keeps(self, flow: KnownFlow) -> bool:
+        """Report whether further requests of this flow are given this very one, so that they count together."""
+        return self._flows.get((flow.schema.name, flow.distinguisher)) is flow
+
     def _candidates(self, user: UserInfo) -> Sequence[Candidate]:
         """Return the schemas with rules for the user, up to the first that matches all of the user's requests."""
         found: list[Candidate] = []

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from twisted.application.service import Service
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from orchtw.flowcontrol.estimator import Work
 from orchtw.flowcontrol.levels import KnownFlow
 from orchtw.flowcontrol.live import Live
 from orchtw.flowcontrol.queued import WaitingRoom
 from orchtw.flowcontrol.queueset import Queue, Seating
 from orchtw.flowcontrol.starts import Starts
 from orchtw.flowcontrol.stats import MUTATING, READ_ONLY, InFlight, Watermark
+from orchtw.flowcontrol.work_estimator import Work
 from orchtw.request import Ending, Response
 
 

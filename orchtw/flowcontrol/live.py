@@ -66,7 +66,7 @@ class Live:
         return (self._classifier or self._renewed()).flow(user, info)
 
     @property
-    def state(self) -> object:
+    def state(self) -> Classifier | None:
         """The state that flows are found by: another object after each change."""
         return self._classifier
 

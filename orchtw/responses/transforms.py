@@ -54,9 +54,7 @@ class Transforms:
             return partial_metadata(target.load(entry), version)
         return partial_metadata({"metadata": target.stored.metadata(entry)}, version)
 
-    def parts(
-        self, target: Target, held: Held, meta: Object, accept: Negotiated, params: Params
-    ) -> Iterator[bytes]:
+    def parts(self, target: Target, held: Held, meta: Object, accept: Negotiated, params: Params) -> Iterator[bytes]:
         """Yield a list as a Table, or as the list of its items' metadata, in a text form and in parts.
 
         A part takes a millisecond or so to make.
@@ -282,16 +280,22 @@ class TransformedWire:
     def pieces(self, event_type: str, entry: Entry) -> None:
         """Return None: transformed objects are made anew."""
 
-    def bookmark(self, revision: int) -> bytes:
-        """Return a Table without rows, or metadata with nothing but a resourceVersion."""
+    def bookmark(self, revision: int, *, ends_state: bool = False) -> bytes:
+        """Return a Table without rows, or metadata with nothing but a resourceVersion.
+
+        A Table at the end of the state has a row for the object with the annotation.
+        """
         version = self._accept.transform_version
         meta: Object = {"resourceVersion": str(revision)}
-        if self.opens:
-            return self._framed(
-                BOOKMARK, self._transforms.table(self._target, (), meta, version, self._include, headed=False)
-            )
         obj: Object = {"metadata": {**meta, "creationTimestamp": None}}
-        return self._framed(BOOKMARK, partial_metadata(obj, version))
+        if ends_state:
+            obj["metadata"]["annotations"] = {self._codecs.catalogue.naming.initial_events_annotation: "true"}
+        if not self.opens:
+            return self._framed(BOOKMARK, partial_metadata(obj, version))
+        table = self._transforms.table(self._target, (), meta, version, self._include, headed=False)
+        if ends_state:
+            table["rows"] = [{"cells": [], "object": partial_metadata(obj, version)}]
+        return self._framed(BOOKMARK, table)
 
     def error(self, error: StatusError) -> bytes:
         """Return the Status, which is never transformed."""

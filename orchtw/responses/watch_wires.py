@@ -19,6 +19,7 @@ class Wires:
 
     def __init__(self, codecs: Codecs) -> None:
         self._status = codecs.kind("v1", "Status")
+        self._annotation = codecs.catalogue.naming.initial_events_annotation
 
     def plain(self, target: Target, form: str) -> Wire:
         """Return the wire of whole objects in `form`, "json" or "protobuf"."""
@@ -30,16 +31,16 @@ class Wires:
     def _make(self, target: Target, form: str) -> Wire:
         codec = target.codec
 
-        def bookmark_tail(revision: int) -> bytes:
-            return orjson.dumps(_bookmark(codec, revision))[len(codec.type_prefix) :]
+        def bookmark_tail(revision: int, ends_state: bool) -> bytes:
+            return orjson.dumps(self._bookmark(codec, revision, ends_state))[len(codec.type_prefix) :]
 
         if form == "json":
             return JsonWire(codec.type_prefix, target.listed_json, set_json_version, bookmark_tail, target.forms)
         with_message = codec.with_message
         assert with_message is not None
 
-        def bookmark_raw(revision: int) -> bytes:
-            return with_message.encode_protobuf(_bookmark(codec, revision))
+        def bookmark_raw(revision: int, ends_state: bool) -> bytes:
+            return with_message.encode_protobuf(self._bookmark(codec, revision, ends_state))
 
         return ProtobufWire(
             codec.api_version, codec.kind, target.protobuf, set_protobuf_version, bookmark_raw, self._status_raw
@@ -48,7 +49,9 @@ class Wires:
     def _status_raw(self, error: StatusError) -> bytes:
         return self._status.encode_protobuf(self._status.normalise(error.to_status()))
 
-
-def _bookmark(codec: Codec, revision: int) -> dict[str, Any]:
-    """Return the object of a bookmark: nothing but a resourceVersion (reference WATCH-13)."""
-    return codec.normalise({"metadata": {"resourceVersion": str(revision)}})
+    def _bookmark(self, codec: Codec, revision: int, ends_state: bool) -> dict[str, Any]:
+        """Return the object of a bookmark: nothing but a resourceVersion, and the annotation (reference WATCH-13)."""
+        meta: dict[str, Any] = {"resourceVersion": str(revision)}
+        if ends_state:
+            meta["annotations"] = {self._annotation: "true"}
+        return codec.normalise({"metadata": meta})

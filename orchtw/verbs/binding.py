@@ -75,7 +75,7 @@ async def _bind(context: Writing, pods: Target, asked: Submission) -> None:
     )
 
     def assign(live: Object | None) -> Object:
-        """Return the pod with its node, the binding's annotations and condition PodScheduled."""
+        """Return the pod with its node, condition PodScheduled, and the binding's annotations and maybe labels."""
         if live is None:
             raise NotFound.of("pods", "", name)
         if live["metadata"].get("deletionTimestamp"):
@@ -85,10 +85,14 @@ async def _bind(context: Writing, pods: Target, asked: Submission) -> None:
         if present:
             why = f'pod {name} is already assigned to node "{present}"'
             raise Conflict.of("pods/binding", "", name, why)
+        if live["spec"].get("schedulingGates"):
+            raise Conflict.of("pods/binding", "", name, f"pod {name} has non-empty .spec.schedulingGates")
         meta = dict(live["metadata"])
         meta.pop("resourceVersion", None)
         if added := binding["metadata"].get("annotations"):
             meta["annotations"] = dict(sorted({**(meta.get("annotations") or {}), **added}.items()))
+        if context.binds_labels and (given := binding["metadata"].get("labels")):
+            meta["labels"] = dict(sorted({**(meta.get("labels") or {}), **given}.items()))
         status = dict(live.get("status") or {})
         others = [each for each in status.get("conditions") or () if each["type"] != "PodScheduled"]
         scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}

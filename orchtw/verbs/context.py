@@ -7,11 +7,13 @@ from random import Random
 import msgspec
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.authz.decision import Authorizer
 from orchtw.naming.names import Naming
 from orchtw.registry.offload import Offload
 from orchtw.responses.list_metrics import ListMetrics
 from orchtw.responses.representation import Representations
 from orchtw.rules.negotiation import Negotiator
+from orchtw.rules.options import WatchList
 from orchtw.rules.paging import Tokens
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.kind_codec import KindCodec
@@ -22,7 +24,10 @@ from orchtw.writes.write_path import WritePath
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Services for get, list and watch. Without `chunked_lists`, limits and continue tokens are ignored."""
+    """Services for get, list and watch. Without `chunked_lists`, limits and continue tokens are ignored.
+
+    `watch_list` says what becomes of `sendInitialEvents`; `sharded`: lists and watches take `shardSelector`.
+    """
 
     naming: Naming
     store: Store
@@ -32,6 +37,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     representations: Representations
     lists: ListMetrics
     chunked_lists: bool = True
+    watch_list: WatchList = WatchList.UNKNOWN
+    sharded: bool = False
 
 
 class WatchTimes(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -76,7 +83,11 @@ class Kinds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Writing(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Services for the verbs that write."""
+    """Services for the verbs that write.
+
+    `unsafe_deletes` decides who may ignore read errors; None: the feature gate is off. `binds_labels`: a pod gets the
+    labels of its Binding.
+    """
 
     naming: Naming
     codecs: Codecs
@@ -86,3 +97,5 @@ class Writing(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     offload: Offload
     kinds: Kinds
     representations: Representations
+    unsafe_deletes: Authorizer | None = None
+    binds_labels: bool = False

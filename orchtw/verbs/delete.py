@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
+import msgspec
+
+from orchtw.authz.decision import Decision
 from orchtw.errors import Forbidden
 from orchtw.request import Response
 from orchtw.rules.options import DeleteOptions, delete_options
 from orchtw.schema.catalogue import ResourceType
+from orchtw.values.causes import go_quote
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import read_optional
 from orchtw.wire.objects import Object
 
+UNSAFE_VERB: Final = "unsafe-delete-ignore-read-errors"
 
 async def delete(context: Writing, call: VerbCall) -> Response:
     """Delete an object: 200 with a Status once it is gone, or with the object while something holds it.
 
-    Kinds that say so answer with the object either way. Raises Forbidden (403, the kind protects it), NotFound (404),
-    Conflict (409, a precondition), Invalid (422).
+    Kinds that say so answer with the object either way. Raises Forbidden (403, the kind protects it, or the user
+    may not ignore read errors), NotFound (404), Conflict (409, a precondition), Invalid (422).
     """
     options = await read_options(context, call)
     _check_protected(call)
+    if options.ignore_read_errors:
+        await _permit_unsafe(context, call)
     deleted = await context.deletion.delete(call.write(options), options)
     if not deleted.gone or call.target.resource.delete_returns_object:
         code = 202 if not deleted.gone and options.orphan_dependents is False else 200
@@ -35,12 +43,26 @@ async def delete(context: Writing, call: VerbCall) -> Response:
 async def read_options(context: Writing, call: VerbCall) -> DeleteOptions:
     """Return the options from the body or else the query; warn if dependents would be left alone by default."""
     body = await read_optional(context.offload, call.request, context.kinds.delete_options, context.negotiator)
-    options = delete_options(call.request.params, body, context.naming)
+    unsafe = context.unsafe_deletes is not None
+    options = delete_options(call.request.params, body, context.naming, unsafe=unsafe)
     traits = call.target.strategy.traits
     silent = not options.propagation and options.orphan_dependents is None
     if silent and traits.orphans_warning and call.target.resource.version in traits.orphans_in:
         call.request.warnings.append(traits.orphans_warning)
     return options
+
+
+async def _permit_unsafe(context: Writing, call: VerbCall) -> None:
+    """Raise Forbidden (403) unless the user may ignore read errors (reference DEL-21)."""
+    assert context.unsafe_deletes is not None and call.request.user is not None
+    info = call.info
+    asked = msgspec.structs.replace(info, verb=UNSAFE_VERB)
+    decision = context.unsafe_deletes.authorize(call.request.user, asked)
+    if not isinstance(decision, Decision):
+        decision = await decision
+    if not decision.allowed:
+        why = f"not permitted to do {go_quote(UNSAFE_VERB)}, reason: {decision.reason}"
+        raise Forbidden.of(info.resource, info.group, info.name, why)
 
 
 def _check_protected(call: VerbCall) -> None:

@@ -9,9 +9,10 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
-from orchtw.errors import NotFound, StatusError
+from orchtw.errors import Invalid, NotFound, StatusError
 from orchtw.request import Response
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.options import IGNORE_READ_ERRORS, DeleteOptions
+from orchtw.values.causes import invalid
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Reading, Writing
 from orchtw.verbs.delete import read_options
@@ -31,6 +32,9 @@ async def deletecollection(reading: Reading, writing: Writing, clock: IReactorTi
     """
     options = options_of(reading, call)
     how = await read_options(writing, call)
+    if how.ignore_read_errors:
+        why = "is not allowed with DELETECOLLECTION, try again after removing the option"
+        raise Invalid.of("DeleteOptions", writing.naming.meta_group, "", [invalid(IGNORE_READ_ERRORS, True, why)])
     restores = writing.deletion.restores
     state = await state_of(reading, call, options, selection_of(call, options))
     chosen = state.entries[: options.limit] if options.limit else state.entries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
-from orchtw.errors import MethodNotAllowed, NotFound
+from orchtw.errors import MethodNotAllowed, NotFound, StatusError
 from orchtw.naming.names import Naming
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
@@ -12,7 +12,7 @@ from orchtw.request import Request, RequestInfo, Response
 from orchtw.responses.accept import Acceptance
 from orchtw.rules.request_info import check_segments
 from orchtw.verbs.call import VerbCall
-from orchtw.verbs.equal_gets import Body, EqualGets
+from orchtw.verbs.equal_gets import Body, EqualCalls, EqualGets
 
 Verb = Callable[[VerbCall], Awaitable[Response]]
 AtOnce = Callable[[VerbCall], Body | None]
@@ -83,6 +83,29 @@ class ResourceHandler:
         body = at_once(self._call(request, target, info))
         find, path = self._targets.find, (info.group, info.version, info.resource)
         return None if body is None else EqualGets(stands=(lambda: find(*path) is target,), body=body)
+
+    def calls(self, request: Request) -> EqualCalls | None:
+        """Return how requests that differ from this one by name and body are handled, as long as the target is
+        served; None if each has to be looked at.
+        """
+        info = request.info
+        target = None if info is None else self._targets.find(info.group, info.version, info.resource)
+        if info is None or target is None or target.deprecation or request.passed_on or info.resource == _NAMESPACES:
+            return None
+        try:
+            check_segments(info)
+            _check_scope(target, info)
+            verb, accept = self._verb(request, target, info), self._call(request, target, info).accept
+        except StatusError:
+            return None
+
+        async def run(request: Request) -> Response:
+            info, user = request.info, request.user
+            assert info is not None and user is not None
+            return await verb(VerbCall(request=request, info=info, user=user, target=target, accept=accept))
+
+        find, path = self._targets.find, (info.group, info.version, info.resource)
+        return EqualCalls(stands=(lambda: find(*path) is target,), run=run)
 
     def _call(self, request: Request, target: Target, info: RequestInfo) -> VerbCall:
         """Return the request with its target and the form of its answer. Raises NotAcceptable (406)."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from orchtw.errors import BadRequest
+from orchtw.registry.stored import Stored
 from orchtw.request import Response
 from orchtw.rules.options import ListOptions, list_options
+from orchtw.rules.shard_selectors import NAMESPACE, ShardSelector
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Reading
 from orchtw.verbs.list_state import scope_of, state_of
+from orchtw.watch.entry import Entry
 from orchtw.watch.selection import Selection
 
 
@@ -23,6 +27,8 @@ async def list_objects(context: Reading, call: VerbCall) -> Response:
     state = await state_of(context, call, options, selection)
     entries = state.entries
     meta: dict[str, Any] = {"resourceVersion": str(state.revision)}
+    if options.shards is not None:
+        meta["shardInfo"] = {"selector": str(options.shards)}
     if 0 < options.limit < len(entries):
         scope = scope_of(call)
         last = entries[options.limit - 1].key.removeprefix(scope)
@@ -43,7 +49,15 @@ def options_of(context: Reading, call: VerbCall) -> ListOptions:
         params = {key: value for key, value in params.items() if key not in ("limit", "continue")}
     watch, resource = call.info.verb == "watch", call.target.resource
     custom = not resource.protobuf
-    return list_options(params, resource.field_selectors, context.naming, watch=watch, custom=custom)
+    return list_options(
+        params,
+        resource.field_selectors,
+        context.naming,
+        watch=watch,
+        custom=custom,
+        watch_list=context.watch_list,
+        sharded=context.sharded,
+    )
 
 
 def selection_of(call: VerbCall, options: ListOptions) -> Selection:
@@ -58,4 +72,15 @@ def selection_of(call: VerbCall, options: ListOptions) -> Selection:
         if fields.terms and fields.exact("metadata.name") != call.info.name:
             raise BadRequest("fieldSelector metadata.name doesn't match requested name")
         fields = fields.with_term("metadata.name", call.info.name)
-    return Selection(namespace, options.labels, fields, call.target.stored.field_names)
+    stored = call.target.stored
+    if options.shards is None:
+        return Selection(namespace, options.labels, fields, stored.field_names)
+    hashed = _reader(stored, options.shards)
+    return Selection(namespace, options.labels, fields, stored.field_names, options.shards, hashed)
+
+
+def _reader(stored: Stored, shards: ShardSelector) -> Callable[[Entry], str]:
+    """Return a function that reads the field by which objects are sharded (reference READ-29)."""
+    if shards.field == NAMESPACE:
+        return lambda entry: entry.namespace
+    return lambda entry: str(stored.metadata(entry, owned=False).get("uid", ""))

@@ -14,11 +14,13 @@ from orchtw.authn.method import TokenReviewer
 from orchtw.authz.decision import Authorizer, Decision, UserRules
 from orchtw.errors import BadRequest, Cause, Invalid, Unauthorized
 from orchtw.registry.offload import Offload
+from orchtw.registry.system_metadata import rfc3339
 from orchtw.request import Request, RequestInfo, Response, UserInfo
 from orchtw.responses.accept import Acceptance
 from orchtw.responses.representation import Representations
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.options import create_options
+from orchtw.rules.selector_attributes import selector_texts
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.verbs.request_bodies import read
@@ -50,6 +52,7 @@ class Reviews(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     tokens: TokenReviewer
     offload: Offload
     admissions: Admissions
+    now: Callable[[], float]
 
     def by_plural(self) -> Mapping[str, Review]:
         """Return the handler of each kind of review by its plural."""
@@ -59,6 +62,7 @@ class Reviews(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             "selfsubjectaccessreviews": self.self_access,
             "localsubjectaccessreviews": self.local_access,
             "selfsubjectrulesreviews": self.self_rules,
+            "selfsubjectreviews": self.self_subject,
         }
 
     async def token(self, request: Request) -> Response:
@@ -116,6 +120,13 @@ class Reviews(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         answer = {**review, "metadata": {}, "spec": {}}
         return await self.offload.run(size, partial(self._answer, request, answer, status))
 
+    async def self_subject(self, request: Request) -> Response:
+        """Answer with the user that the request is made as (reference AUTHN-60). 201."""
+        review = await self._read(request, "SelfSubjectReview")
+        assert request.user is not None
+        answer = {**review, "metadata": {"creationTimestamp": rfc3339(int(self.now()))}}
+        return self._answer(request, answer, {"userInfo": _user_json(request.user)})
+
     async def _read(self, request: Request, kind: str) -> Object:
         """Return the review as admission leaves it. Raises BadRequest (400), Invalid (422) and what plugins raise."""
         info, user, catalogue = request.info, request.user, self.codecs.catalogue
@@ -141,10 +152,11 @@ class Reviews(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return self.codecs.kind(f"{info.group}/{info.version}", kind)
 
     async def _decide(self, request: Request, review: Object, user: UserInfo) -> Response:
-        decision = self.authorizer.authorize(user, _asked(review["spec"]))
+        asked, ignored = _asked(review["spec"])
+        decision = self.authorizer.authorize(user, asked)
         if not isinstance(decision, Decision):
             decision = await decision
-        return self._answer(request, review, _decision_json(decision))
+        return self._answer(request, review, _decision_json(decision, ignored))
 
     def _answer(self, request: Request, review: Object, status: Object) -> Response:
         assert request.info is not None
@@ -166,23 +178,26 @@ def _subject(spec: Object) -> UserInfo:
     return UserInfo(name=spec.get("user", ""), uid=spec.get("uid", ""), groups=groups, extra=extra)
 
 
-def _asked(spec: Object) -> RequestInfo:
-    """Return the question in the form of a request."""
+def _asked(spec: Object) -> tuple[RequestInfo, Sequence[str]]:
+    """Return the question in the form of a request, and the errors of selectors that are ignored."""
     path = spec.get("nonResourceAttributes")
     if path is not None:
-        return RequestInfo(is_resource=False, verb=path.get("verb", ""), path=path.get("path", ""))
+        return RequestInfo(is_resource=False, verb=path.get("verb", ""), path=path.get("path", "")), ()
     names = ("verb", "group", "version", "namespace", "resource", "subresource", "name")
     attributes = {name: spec["resourceAttributes"].get(name, "") for name in names}
     attributes["version"] = attributes["version"] or "*"
-    return RequestInfo(is_resource=True, path="", **attributes)
+    fields, labels, ignored = selector_texts(spec["resourceAttributes"])
+    info = RequestInfo(is_resource=True, path="", **attributes, field_selector=fields, label_selector=labels)
+    return info, ignored
 
 
-def _decision_json(decision: Decision) -> Object:
+def _decision_json(decision: Decision, ignored: Sequence[str]) -> Object:
     """Return a status; no opinion is neither allowed nor denied (reference AUTHZ-27)."""
     status: Object = {"allowed": decision.allowed is True, "reason": decision.reason}
     if decision.allowed is False:
         status["denied"] = True
-    return {**status, "evaluationError": decision.error} if decision.error else status
+    error = "; ".join(filter(None, (decision.error, *ignored)))
+    return {**status, "evaluationError": error} if error else status
 
 
 def _user_json(user: UserInfo) -> Object:

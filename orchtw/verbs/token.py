@@ -6,8 +6,8 @@ import time
 from functools import partial
 from typing import Final
 
-from orchtw.authn.service_accounts.issuing import AccountTokens
-from orchtw.errors import BadRequest, Cause, Conflict, Invalid
+from orchtw.authn.service_accounts.token_issuer import AccountTokens, credential_id
+from orchtw.errors import BadRequest, Cause, Conflict, Invalid, NotFound
 from orchtw.registry.identity import check_namespace
 from orchtw.registry.system_metadata import rfc3339
 from orchtw.registry.targets import Targets
@@ -15,6 +15,7 @@ from orchtw.request import Response
 from orchtw.rules.options import create_options
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.values.causes import invalid
+from orchtw.values.uuids import new_uuid
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_in, find_most_recent
@@ -23,7 +24,7 @@ from orchtw.wire.objects import Object
 
 MIN_S: Final = 600
 MAX_S: Final = 1 << 32
-_BOUND: Final = {"Pod": "pods", "Secret": "secrets"}
+_BOUND: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 
 
 class TokenRequests:
@@ -50,20 +51,49 @@ class TokenRequests:
         settle = partial(self._settle, call, account, now)
         request = await context.writes.permit(call.submission("CREATE", request, options), codec, settle)
         bound = await self._find_bound(request, call)
+        node = await self._node_of(bound)
         self._cap(request, call)
+        token_id = self._new_id(call)
         size = codec.work_bytes(len(call.request.body))
-        answer = await context.offload.run(size, partial(self._answer, codec, request, account, bound, now))
+        issue = partial(self._answer, codec, request, account, bound, now, node, token_id)
+        answer = await context.offload.run(size, issue)
         return context.representations.obj(answer, context.representations.untransformed(call.accept), 201)
 
+    def _new_id(self, call: VerbCall) -> str:
+        """Return the id of the new token, which the audit event names, or "" (reference AUTHN-61)."""
+        if not self._tokens.credential_ids:
+            return ""
+        token_id = new_uuid()
+        call.request.annotations[self._context.naming.issued_credential_annotation] = credential_id(token_id)
+        return token_id
+
+    async def _node_of(self, bound: Object | None) -> Object | None:
+        """Return name and uid of a pod's node; the name alone if there is no such node."""
+        name = "" if bound is None or bound["kind"] != "Pod" else bound["spec"].get("nodeName", "")
+        if not name or not self._tokens.node_info:
+            return None
+        try:
+            node = await find_in(self._bound["Node"], "", name)
+        except NotFound:
+            return {"name": name}
+        return {"name": name, "uid": node["metadata"]["uid"]}
+
     def _answer(
-        self, codec: KindCodec, request: Object, account: Object, bound: Object | None, now: int
+        self,
+        codec: KindCodec,
+        request: Object,
+        account: Object,
+        bound: Object | None,
+        now: int,
+        node: Object | None,
+        token_id: str,
     ) -> Object:
         """Return the request with its token."""
         spec = request["spec"]
         audiences, seconds = spec["audiences"], spec["expirationSeconds"]
         is_pod = bound is not None and bound["kind"] == "Pod"
         lifetime = self._tokens.lifetime(seconds, audiences, pod_bound=is_pod)
-        token = self._tokens.bound(account, audiences, now, lifetime, bound)
+        token = self._tokens.bound(account, audiences, now, lifetime, bound, node=node, token_id=token_id)
         status = {"token": token, "expirationTimestamp": rfc3339(now + seconds)}
         return codec.normalise({**request, "status": status})
 
@@ -89,7 +119,7 @@ class TokenRequests:
             return None
         group, _, version = reference.get("apiVersion", "").rpartition("/")
         kind, name, uid = reference.get("kind", ""), reference.get("name", ""), reference.get("uid", "")
-        target = self._bound.get(kind)
+        target = None if kind == "Node" and not self._tokens.binds_nodes else self._bound.get(kind)
         if group or target is None:
             raise BadRequest(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
         found = await find_in(target, call.info.namespace, name)

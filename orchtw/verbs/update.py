@@ -51,7 +51,7 @@ def _load(target: Target, write: Write) -> tuple[Object | None, bytes]:
     Where the body may share its parts, it stays at hand for the write, so nothing may change it.
     """
     stored = target.stored
-    if target.from_storage is not None or not target.codec.protobuf or stored.cache.closed:
+    if target.from_storage is not None or target.forms is not None or stored.cache.closed:
         return _UNKNOWN
     try:
         entry = stored.get(write.namespace, write.name)

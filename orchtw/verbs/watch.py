@@ -18,12 +18,14 @@ STARTED: Final = 1000
 async def watch(context: Reading, times: WatchTimes, call: VerbCall) -> Response:
     """Watch a collection: 200 and a stream of events that ends at the deadline.
 
-    Without a version it begins with the current state, at version 0 with that of the cache. Raises BadRequest (400),
-    Invalid (422), Timeout (504).
+    Without a version it begins with the current state, at version 0 with that of the cache, unless
+    `sendInitialEvents` says otherwise (reference WATCH-20). Raises BadRequest (400), Invalid (422), Timeout (504).
     """
     options = options_of(context, call)
-    if options.revision is None and (wait := call.target.stored.cache.freshness.due(MOST_RECENT)) is not None:
-        await wait
+    if options.initial_events or not options.revision:
+        wanted = MOST_RECENT if options.revision is None else options.revision
+        if (wait := call.target.stored.cache.freshness.due(wanted)) is not None:
+            await wait
     wire = context.representations.wire(call.target, call.accept, params=call.request.params)
     selection, cache = selection_of(call, options), call.target.stored.cache
     cache.check_unlocked(selection.namespace)
@@ -33,13 +35,16 @@ async def watch(context: Reading, times: WatchTimes, call: VerbCall) -> Response
         await context.representations.encode_large(call.target, large, call.accept)
     if call.target.stored.codec.unread:  # so is the first of all, for functions are compiled then
         await context.representations.encode_large(call.target, cache.candidates(selection)[:1], call.accept)
-    if forms is not None and not options.revision:  # who cannot be shown the state is told so at once
+    with_state = not options.revision if options.initial_events is None else options.initial_events
+    if forms is not None and with_state:  # who cannot be shown the state is told so at once
         first = cache.candidates(selection)[:STARTED]
         await forms.ensure([entry for entry in first if selection.matches(entry)])
     member = cache.watch(
         selection,
         wire,
-        since=options.revision or None,
+        since=None if with_state else options.revision or None,
+        with_state=with_state,
+        marks=options.bookmarks and options.initial_events is True,
         bookmarks=options.bookmarks,
         deadline=times.deadline(options.timeout_s),
     )

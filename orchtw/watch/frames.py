@@ -31,6 +31,8 @@ FRAME_BYTES: Final = doubling(1024, 8)
 
 Encoding = Callable[[Entry], bytes]
 SetVersion = Callable[[bytes, bytes], bytes]
+BookmarkEncoding = Callable[[int, bool], bytes]
+"""Makes a bookmark for a revision; True: of the end of the initial state."""
 
 
 class Wire(Protocol):
@@ -53,8 +55,11 @@ class Wire(Protocol):
     def opening(self, event_type: str, entry: Entry, revision: int) -> bytes:
         """Return the frame of a stream's first event, otherwise as `frame`."""
 
-    def bookmark(self, revision: int) -> bytes:
-        """Return a BOOKMARK event: all changes up to `revision` have been sent."""
+    def bookmark(self, revision: int, *, ends_state: bool = False) -> bytes:
+        """Return a BOOKMARK event: all changes up to `revision` have been sent.
+
+        `ends_state`: it is annotated, because all objects of the initial state have been (reference WATCH-20).
+        """
 
     def error(self, error: StatusError) -> bytes:
         """Return an ERROR event with the error's Status."""
@@ -74,7 +79,7 @@ class JsonWire:
         type_prefix: bytes,
         tail: Encoding,
         set_version: SetVersion,
-        bookmark_tail: Callable[[int], bytes],
+        bookmark_tail: BookmarkEncoding,
         gate: Gate | None = None,
     ) -> None:
         self.gate = gate
@@ -97,9 +102,9 @@ class JsonWire:
         """Return the line in pieces around the entry's JSON."""
         return self._heads[event_type], self._tail(entry), b"}\n"
 
-    def bookmark(self, revision: int) -> bytes:
+    def bookmark(self, revision: int, *, ends_state: bool = False) -> bytes:
         """Return a bookmark as a line of JSON."""
-        return b"".join((self._heads[BOOKMARK], self._bookmark_tail(revision), b"}\n"))
+        return b"".join((self._heads[BOOKMARK], self._bookmark_tail(revision, ends_state), b"}\n"))
 
     def error(self, error: StatusError) -> bytes:
         """Return an error as a line of JSON."""
@@ -122,7 +127,7 @@ class ProtobufWire:
         kind: str,
         raw: Encoding,
         set_version: SetVersion,
-        bookmark_raw: Callable[[int], bytes],
+        bookmark_raw: BookmarkEncoding,
         status_raw: Callable[[StatusError], bytes],
     ) -> None:
         self.sent = Histogram(FRAME_BYTES)
@@ -150,9 +155,9 @@ class ProtobufWire:
         head = delimited(1, event_type.encode()) + b"\x12" + varint(len(extension) + size) + extension
         return (len(head) + size).to_bytes(4, "big") + head + envelope, raw, ENVELOPE_END
 
-    def bookmark(self, revision: int) -> bytes:
+    def bookmark(self, revision: int, *, ends_state: bool = False) -> bytes:
         """Return a bookmark as a length and a WatchEvent."""
-        return protobuf_frame(BOOKMARK, wrap(*self._type, self._bookmark_raw(revision)))
+        return protobuf_frame(BOOKMARK, wrap(*self._type, self._bookmark_raw(revision, ends_state)))
 
     def error(self, error: StatusError) -> bytes:
         """Return an error as a length and a WatchEvent."""

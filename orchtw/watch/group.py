@@ -85,6 +85,7 @@ class Group:
         self._turns = turns
         self._on_empty = on_empty
         self._bookmark = (-1, b"")
+        self._state_end = (-1, b"")
         self._opening: tuple[Event | None, bytes] = (None, b"")
         self._held: int | None = None  # the revision that has been flushed, while what follows is made ready
         self._awaiting: set[GroupMember] = set()  # members that are behind while their events are prepared
@@ -461,6 +462,12 @@ class Group:
         if self._bookmark[0] != revision:
             self._bookmark = (revision, chunk(self.wire.bookmark(revision)))
         return self._bookmark[1]
+
+    def state_end(self, revision: int) -> bytes:
+        """Return the framed BOOKMARK after the initial state of `revision`, made once for all that begin there."""
+        if self._state_end[0] != revision:
+            self._state_end = (revision, chunk(self.wire.bookmark(revision, ends_state=True)))
+        return self._state_end[1]
 
     def fail(self, error: StatusError) -> None:
         """Send every member the error and end their streams."""

@@ -52,6 +52,17 @@ class FieldSelector(Protocol):
         """Triples (field, equal or not, value), all of which must hold."""
 
 
+class ShardSelector(Protocol):
+    """Parsed shard selector (reference READ-29, `rules.shard_selectors`); equal ones compare and hash equal."""
+
+    @property
+    def field(self) -> str:
+        """Path of the hashed field."""
+
+    def selects(self, value: str) -> bool:
+        """Report whether an object with that value of the field is selected."""
+
+
 Test = Callable[[Entry], bool]
 Terms = tuple[tuple[str, bool, str], ...]
 Indexer = Callable[[Entry], Iterable[Hashable]]  # the index terms of an entry; indexers are compared by identity
@@ -114,13 +125,15 @@ class Selection:
 
     `namespace` is "" for all. `field_names` names the positions of `Entry.fields` in the stored form, which field
     selectors name. They may use these, metadata.name and metadata.namespace; KeyError otherwise. `everything`: every
-    object is selected; `whole`: every one of the namespace.
+    object is selected; `whole`: every one of the namespace. `shards` are tested on what `hashed` reads of an entry.
     """
 
     namespace: str = ""
     labels: LabelSelector | None = None
     fields: FieldSelector | None = None
     field_names: tuple[str, ...] = ()
+    shards: ShardSelector | None = None
+    hashed: Callable[[Entry], str] | None = attrs.field(default=None, eq=False, repr=False)
     matches: Test = attrs.field(init=False, eq=False, repr=False)
     indexer: Indexer = attrs.field(init=False, eq=False, repr=False)
     term: Hashable = attrs.field(init=False, eq=False, repr=False)
@@ -131,11 +144,14 @@ class Selection:
         labels = None if self.labels is None or self.labels.empty else self.labels
         fields = () if self.fields is None else self.fields.terms
         indexer, term = _best_term(self.namespace, labels, fields, self.field_names)
-        object.__setattr__(self, "matches", _compile(self.namespace, labels, fields, self.field_names))
+        tests = _tests(self.namespace, labels, fields, self.field_names)
+        if self.shards is not None and self.hashed is not None:
+            tests.append(_shard_test(self.shards, self.hashed))
+        object.__setattr__(self, "matches", _compile(tests))
         object.__setattr__(self, "indexer", indexer)
         object.__setattr__(self, "term", term)
-        object.__setattr__(self, "everything", not self.namespace and labels is None and not fields)
-        object.__setattr__(self, "whole", labels is None and not fields)
+        object.__setattr__(self, "whole", labels is None and not fields and self.shards is None)
+        object.__setattr__(self, "everything", self.whole and not self.namespace)
 
 
 def _best_term(
@@ -157,14 +173,23 @@ def _best_term(
     return (by_namespace, namespace) if namespace else (all_entries, "")
 
 
-def _compile(namespace: str, labels: LabelSelector | None, fields: Terms, names: tuple[str, ...]) -> Test:
-    """Return one test for the whole selection; a namespace alone, and everything, get the shortest ones."""
+def _tests(namespace: str, labels: LabelSelector | None, fields: Terms, names: tuple[str, ...]) -> list[Test]:
+    """Return the tests of a namespace and two selectors."""
     tests: list[Test] = []
     if namespace:
         tests.append(lambda entry: entry.namespace == namespace)
     tests += [_field_test(names, *term) for term in fields]
     if labels is not None:
         tests += _label_tests(labels)
+    return tests
+
+
+def _shard_test(shards: ShardSelector, hashed: Callable[[Entry], str]) -> Test:
+    return lambda entry: shards.selects(hashed(entry))
+
+
+def _compile(tests: Sequence[Test]) -> Test:
+    """Return one test for all of them; a single one, and none, get the shortest ones."""
     if not tests:
         return lambda entry: True
     if len(tests) == 1:

@@ -42,9 +42,10 @@ class Watcher:
     """Watch from a revision, or from a snapshot of the state, on (reference WATCH-1).
 
     With `state`, an ADDED for each selected entry of it comes first; then everything after revision `cursor`, in
-    order, each event once; a cursor in the future is silent until events pass it. A paused member gets no bytes and
-    costs only its cursor; one whose cursor has left the history gets an ERROR 410 and its end. At `deadline` (seconds
-    on the timers' clock) the stream ends normally.
+    order, each event once; a cursor in the future is silent until events pass it. With `marks`, an annotated BOOKMARK
+    comes between the two (reference WATCH-20). A paused member gets no bytes and costs only its cursor; one whose
+    cursor has left the history gets an ERROR 410 and its end. At `deadline` (seconds on the timers' clock) the stream
+    ends normally.
     """
 
     log_failures = Logger()
@@ -57,6 +58,7 @@ class Watcher:
         "_draining",
         "_ended",
         "_group",
+        "_marks",
         "_next_bookmark",
         "_position",
         "_selection",
@@ -82,6 +84,7 @@ class Watcher:
         *,
         state: Sequence[Entry] | None = None,
         bookmarks: bool = False,
+        marks: bool = False,
         deadline: float = inf,
     ) -> None:
         self.cursor = cursor
@@ -97,6 +100,7 @@ class Watcher:
         self._state = state
         self._position = 0
         self._bookmarks = bookmarks
+        self._marks = marks
         self._next_bookmark = inf
         self._deadline = deadline
         self._draining = False
@@ -165,7 +169,12 @@ class Watcher:
     def _next(self, group: Group) -> Due | None:
         """Return the next frames, or None. Raises Expired (410), InternalError (500)."""
         try:
-            return group.next_for(self) if self._state is None else self._next_of_state(self._state)
+            if self._state is not None:
+                return self._next_of_state(self._state)
+            if self._marks:
+                self._marks = False
+                return group.state_end(self.cursor)
+            return group.next_for(self)
         except StatusError:
             raise
         except Exception:

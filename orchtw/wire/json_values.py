@@ -1,4 +1,4 @@
-"""JSON texts → values; a lack of memory is not mistaken for invalid JSON."""
+"""JSON texts → values, where a lack of memory is not mistaken for invalid JSON; and equality of values."""
 
 from __future__ import annotations
 
@@ -29,3 +29,19 @@ def loads(text: bytes | str) -> Any:
         if error.msg.startswith(_NO_MEMORY):
             raise MemoryError(error.msg) from None
         raise
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Report whether two JSON values are equal and of the same types: neither is 1 true, nor 1.0."""
+    return bool(one == other) and _typed_alike(one, other)
+
+
+def _typed_alike(one: Any, other: Any) -> bool:
+    """Report whether the parts of two equal values have the same types."""
+    if type(one) is not type(other):
+        return False
+    if type(one) is dict:
+        return all(_typed_alike(value, other[key]) for key, value in one.items())
+    if type(one) is list:
+        return all(map(_typed_alike, one, other))
+    return True

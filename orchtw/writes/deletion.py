@@ -6,13 +6,14 @@ from typing import Any
 
 import msgspec
 
-from orchtw.errors import NotFound
+from orchtw.errors import Invalid, NotFound
 from orchtw.registry.identity import modified
 from orchtw.registry.system_metadata import ordered, rfc3339
 from orchtw.registry.write import Write
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.options import IGNORE_READ_ERRORS, DeleteOptions
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
+from orchtw.values.causes import invalid
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 from orchtw.writes.write_path import MAX_ATTEMPTS, WritePath
@@ -22,6 +23,8 @@ FOREGROUND = "foregroundDeletion"
 
 LONGEST_GRACE_S = (2**63 - 1) // 10**9
 """Longest grace period: 292 years, the longest of Go's durations; a longer one is cut to it."""
+
+_READABLE = "is exclusively used to delete corrupt object(s), try again by removing this option"
 
 
 class Deleted(msgspec.Struct, frozen=True):
@@ -51,9 +54,9 @@ class Deletion:
         """Remove an object, or begin its termination.
 
         `restores`: their number when the object was found, if that was before. An unreadable object goes at once: it
-        is unknown what would hold it. Raises NotFound (404), Conflict (409, a precondition does not hold),
-        DamagedObject (500, a precondition cannot be checked) and TooManyRequests (429, the state has been restored
-        since the object was found).
+        is unknown what would hold it. Raises NotFound (404), Conflict (409, a precondition does not hold), Invalid
+        (422, read errors are ignored and there are none), DamagedObject (500, a precondition cannot be checked) and
+        TooManyRequests (429, the state has been restored since the object was found).
         """
         gate = self._writes.gate
         if gate is None:
@@ -80,6 +83,9 @@ class Deletion:
                 return await self._remove_damaged(write, options, damage)
             if live is None:
                 raise NotFound.of(resource.plural, resource.group, write.name)
+            if options.ignore_read_errors:
+                cause = invalid(IGNORE_READ_ERRORS, True, _READABLE)
+                raise Invalid.of(resource.plural, resource.group, write.name, [cause])
             deleted = await self._try_delete(write, options, live)
             if deleted is not None:
                 return deleted

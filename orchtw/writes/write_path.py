@@ -51,7 +51,8 @@ class WritePath:
 
     Conflicts with writers that were faster are retried inside, from the newer object, unless the wanted object names
     a resourceVersion. Between admission, which may wait, and the store, a write is pure computation on dicts of its
-    own, done off the reactor for large objects. `gate`, if there is one, stands in front of all writes.
+    own, done off the reactor for large objects. `gate`, if there is one, stands in front of all writes. `names` is
+    the limit of names that are tried for an object whose name is generated.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class WritePath:
         times: StoreTimes | None = None,
         gate: WriteGate | None = None,
         annotate: Annotate | None = None,
+        names: int = 1,
     ) -> None:
         self.gate = gate
         self._store = store
@@ -75,7 +77,7 @@ class WritePath:
         self._admissions = admissions
         self._stamp = stamp
         self._ownership = ownership
-        self._drafts = Drafts(stamp, random, ownership)
+        self._drafts = Drafts(stamp, random, ownership, names)
         self._offload = offload
 
     def now(self) -> float:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import orjson
+from hypothesis import given
+from hypothesis import strategies as some
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply import field_tree, known_parts
@@ -12,9 +16,11 @@ from orchtw.apply.known_parts import Additions, Claims
 from orchtw.apply.managed_fields import FieldOwner
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.server_side import Merger, OneVersion
+from orchtw.apply.type_check import fits
 from orchtw.apply.typed import claimed
 from orchtw.wire.objects import Object
 from tests.apply.merging import type_of_schema
+from tests.properties import examples
 
 KIND = type_of_schema(
     {
@@ -44,6 +50,12 @@ SPECS: tuple[Object, ...] = (
     {"free": {"a": True}, "box": {"width": None}},
 )
 REST: tuple[Object, ...] = ({"metadata": {}}, {"metadata": {"name": "x", "labels": {"a": "b"}}, "data": {"a": "x"}})
+_VALUES = some.sampled_from(["", "a", "b", None, 1, {"a": "b"}, "\ud800"])
+METADATA = some.dictionaries(
+    some.sampled_from(["name", "generateName", "labels", "annotations", "creationTimestamp", "finalizers"]),
+    some.sampled_from(["", "x", "y", None, ["x"], [{"uid": "u"}], 1, 1.0, True])
+    | some.dictionaries(some.sampled_from("abc"), _VALUES | some.just("v")),
+)
 IGNORED = (FieldSet(), FieldSet.named("spec.free", "data"), FieldSet.named("spec"))
 
 
@@ -65,8 +77,15 @@ class AdditionsTests(SynchronousTestCase):
             self.assertEqual(found.of(new), expected)
             self.assertEqual(orjson.dumps(found.of(new)), FieldSet(expected).encode(), "in the order of FieldsV1")
 
+    @examples(60)
+    @given(some.lists(METADATA, min_size=1, max_size=6))
+    def test_any_metadata(self, drawn: list[Object]) -> None:
+        """Metadata with equal keys and equal lists has the same fields, whatever the values of its labels."""
+        for ignored in (FieldSet(), FieldSet.named("metadata.labels")):
+            self.check(ignored, [{"apiVersion": "v1", "metadata": meta} for meta in drawn for _ in range(2)])
+
     def test_found_out_once(self) -> None:
-        """A specification that recurs is not examined again; a similar one is another."""
+        """A specification that comes again is not examined from the third time on; a similar one is another."""
         counted: list[Object] = []
         gained = known_parts.gained
 
@@ -76,17 +95,10 @@ class AdditionsTests(SynchronousTestCase):
 
         self.patch(known_parts, "gained", noted)
         found = Additions(KIND, EMPTY, {})
-        for free in ({"a": 1}, {"a": 1}, {"a": True}, {"a": 1.0}, {"a": 1}):
+        for free in ({"a": 1}, {"a": 1}, {"a": True}, {"a": 1.0}, {"a": 1}, {"a": True}, {"a": True}):
             found.of({"spec": {"free": free}})
-        self.assertEqual([repr(each["spec"]["free"]["a"]) for each in counted if each], ["1", "True", "1.0"])
-
-    def test_bounded(self) -> None:
-        """It remembers as many as it may."""
-        self.patch(known_parts, "REMEMBERED", 2)
-        found = Additions(KIND, EMPTY, {})
-        for count in range(5):
-            found.of({"spec": {"args": [str(count)]}})
-            self.assertLessEqual(len(found._parts._known), 2)
+        values = [repr(each["spec"]["free"]["a"]) for each in counted if each]
+        self.assertEqual(values, ["1", "1", "True", "1.0", "True"])
 
     def test_no_text(self) -> None:
         """A value that UTF-8 cannot encode is examined anew each time."""
@@ -103,6 +115,15 @@ class ClaimsTests(SynchronousTestCase):
         found = Claims(KIND)
         for obj in [{"apiVersion": "v1", "spec": spec, **rest} for spec in SPECS for rest in REST] * 2:
             self.assertEqual(found.of(obj), claimed(KIND, obj))
+
+    @examples(60)
+    @given(some.lists(METADATA | some.sampled_from([None, "odd", []]), min_size=1, max_size=6))
+    def test_any_metadata(self, drawn: list[Any]) -> None:
+        """The fields of metadata are claimed as if nothing were known."""
+        found = Claims(KIND)
+        for meta in [*drawn, *drawn, *drawn]:
+            obj = {"apiVersion": "v1", "metadata": meta}
+            self.assertEqual(found.of(obj), claimed(KIND, obj) if fits(KIND, obj) else None)
 
     def test_misfits(self) -> None:
         """An object that does not fit its type claims no fields, each time it is asked about."""

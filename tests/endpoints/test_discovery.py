@@ -167,7 +167,7 @@ class ServedTests(SynchronousTestCase):
         services = ApiServices(targets, NAMING)
         discovery = Discovery(targets, services, "127.0.0.1:6443", Negotiator(NAMING), representations.document)
         self.targets = targets
-        self.paths = Paths([Version(NAMING)], changing=[discovery])
+        self.paths = Paths([Version(NAMING.git_version)], changing=[discovery])
 
     def ask(
         self, path: str, accept: str = "", method: str = "GET", query: str = "", agent: str = ""

@@ -23,7 +23,7 @@ class BuildTests(SynchronousTestCase):
         self.patch(version, "_PACKAGE", self.root / "orchtw")
 
     def shown(self) -> tuple[str, str, str]:
-        found = version.version_of(Naming.orch())
+        found = version.version_of("v1.24.0")
         return found["gitCommit"], found["gitTreeState"], found["buildDate"]
 
     def repository(self, **files: str) -> None:
@@ -52,11 +52,25 @@ class BuildTests(SynchronousTestCase):
     def test_both_vocabularies(self) -> None:
         """The release is told in its own form, the build is this project's, whatever the names (reference DISC-6)."""
         for naming in (Naming.orch(), Naming.kubernetes()):
-            found = version.version_of(naming)
+            found = version.version_of(naming.git_version, (1, 36))
             self.assertEqual((found["major"], found["minor"]), ("1", "24"))
             self.assertRegex(found["gitVersion"], r"^v1\.24\.\d+$")
             self.assertEqual(found["compiler"], f"orchtw {__version__}")
             self.assertTrue(found["goVersion"].startswith("python3."))
+            self.assertNotIn("emulationMajor", found)
+
+    def test_emulation(self) -> None:
+        """Since 1.33 a release names the one it emulates, and the oldest compatible one (reference DISC-17)."""
+        for reported, emulated, shown in (
+            ("v1.33.0", (1, 36), ("1", "33", "1", "32")),
+            ("v1.36.0", (1, 36), ("1", "36", "1", "35")),
+            ("v1.34.0", (1, 24), ("1", "24", "1", "24")),
+            ("v1.32.0", (1, 36), ()),
+        ):
+            found = version.version_of(reported, emulated)
+            self.assertEqual(
+                tuple(value for name, value in found.items() if "lation" in name or "Compat" in name), shown
+            )
 
     def test_unknown(self) -> None:
         """Where neither is to be had, the commit is zeros."""

@@ -23,10 +23,12 @@ class PlanCase(ServedCase):
     def setUp(self) -> None:
         super().setUp()
         self.give_tokens(f"{BOB},bob,bob,dev\n")
+        self.plans.on = False
         for name in ("a", "b"):
             self.done("POST", MAPS, {"metadata": {"name": name}, "data": {"is": name}})
         self.done("POST", f"/apis/{RBAC}/v1/clusterroles", {"metadata": {"name": "reads"}, "rules": [READS]})
         self.bind("reads", {"kind": "User", "name": "bob", "apiGroup": RBAC})
+        self.plans.on = True
 
     @property
     def plans(self) -> Plans:

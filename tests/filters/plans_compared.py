@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from orchtw.errors import Conflict
+from orchtw.filters.plan_keys import Place
+from orchtw.filters.plans import Plans, _Lesson
 from orchtw.request import Peer, Request, Response
 from orchtw.testing.in_process import InProcessServer
 from orchtw.testing.in_process_stream import Collected
@@ -33,6 +36,51 @@ def compare(test: Any) -> None:
         return answers[2]
 
     test.patch(InProcessServer, "_respond", compared)
+
+
+def lead(test: Any) -> dict[str, int]:
+    """Have every request that can have a short line go by one, the first of its kind too.
+
+    What comes back counts them: `led`, and `whole` for the others.
+    """
+    whole, counts = Plans.whole, {"led": 0, "whole": 0}
+
+    def led(plans: Plans, request: Request) -> Any:
+        found = plans._keys.place(request)  # noqa: SLF001
+        if found is not None and "impersonate-user" not in request.headers:
+            _learn(plans, request, found[0])
+        before = plans.led
+        answer = whole(plans, request)
+        counts["led" if plans.led > before else "whole"] += 1
+        return answer
+
+    test.patch(Plans, "whole", led)
+    test.patch(Plans, "at_once", lambda plans, request: None)
+    return counts
+
+
+def _learn(plans: Plans, request: Request, place: Place) -> None:
+    """Lead a like request along the whole line, up to its handler, and keep the short line that it makes."""
+    tried = Request(method=request.method, path=request.path, query=request.query, headers=request.headers,
+                    repeated=request.repeated, body=request.body, peer=request.peer)  # fmt: skip
+    handler, plans._handler = plans._handler, _Refusing()  # type: ignore[assignment]
+    lesson = plans._learning = _Lesson(tried, tried.headers, place)
+    answer = plans._line(tried)
+    try:
+        answer.send(None)
+    except StopIteration:
+        plans._keep_line(place, lesson.line)
+    else:
+        answer.close()
+    finally:
+        plans._handler, plans._learning = handler, None
+
+
+class _Refusing:
+    """Handler that handles nothing."""
+
+    async def handle(self, request: Request) -> Response:
+        raise Conflict("not handled")
 
 
 async def _whole(response: Response) -> Response:

@@ -1,4 +1,5 @@
 """Headers common to all responses, and the handling of refusals and faults (reference REQ-22, ERR-40)."""
+# covers: orchtw.filters.authentication
 
 from __future__ import annotations
 

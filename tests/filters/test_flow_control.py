@@ -17,10 +17,10 @@ from orchtw.filters.max_in_flight import MaxInFlight
 from orchtw.filters.timeout import TimeoutStage
 from orchtw.flowcontrol import dumps
 from orchtw.flowcontrol.control import FlowControl
-from orchtw.flowcontrol.estimator import Work
 from orchtw.flowcontrol.exposition import FlowMetrics, in_flight_families
 from orchtw.flowcontrol.starts import LOOK_EVERY, SLICE_S
 from orchtw.flowcontrol.stats import InFlight
+from orchtw.flowcontrol.work_estimator import Work
 from orchtw.request import Ending, Peer, Request, RequestInfo, Response, UserInfo
 from orchtw.wire.objects import Object
 from tests.flowcontrol.configured import Configured, level, schema

@@ -6,7 +6,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.filters.audit_id import AuditIdStage
 from orchtw.filters.chain import Proceed
-from orchtw.filters.plan import NOTHING, Part, Planning
+from orchtw.filters.panic_recovery import PanicRecovery
+from orchtw.filters.plan import AS_IT_IS, LEFT_OUT, NOTHING, Part, Planning, Shortening
 from orchtw.request import Request, Response
 
 
@@ -29,3 +30,9 @@ class PlanTests(SynchronousTestCase):
         """The part of a stage with nothing to ask stands for ever, and takes no memory."""
         self.assertEqual((NOTHING.stands, NOTHING.free, NOTHING.passed, NOTHING.size), ((), None, None, 0))
         self.assertEqual(Part().stands, NOTHING.stands)
+
+    def test_short(self) -> None:
+        """A stage without a method to shorten it stands in short lines as it is, which is not to be left out."""
+        self.assertIsInstance(AuditIdStage(), Shortening)
+        self.assertNotIsInstance(PanicRecovery(lambda request, error: Response()), Shortening)
+        self.assertIsNot(AS_IT_IS, LEFT_OUT)

@@ -84,8 +84,9 @@ class PlannedTests(PlanCase):
 
     def test_unplanned(self) -> None:
         """Requests of other kinds go the whole way, however often they come."""
-        paths = (MAPS, f"{DEFAULT}/pods", DEFAULT, "/api/v1/nodes", "/version", "/api/v1", f"{MAPS}/a/",
-                 f"{DEFAULT}//configmaps/a", f"{MAPS}/%61", "/api/v1/namespaces/default/status")  # fmt: skip
+        paths = (DEFAULT, "/version", "/api/v1", f"{MAPS}/a/", f"{DEFAULT}//configmaps/a", f"{MAPS}/%61", f"{MAPS}/.",
+                 "/api/v1/namespaces/default/status", "/api/v1/nodes/a/proxy",
+                 f"{MAPS}?limit=1&continue=x", f"{MAPS}/a/none", "/api/v1/none", "/api/v1/pods/a")  # fmt: skip
         for path in paths:
             for _ in range(4):
                 self.get(path, TOKEN)
@@ -94,7 +95,7 @@ class PlannedTests(PlanCase):
                 self.get(token=TOKEN, **headers)
         for _ in range(4):
             self.send("HEAD", f"{MAPS}/a")
-        self.assertEqual((self.plans.answered, self.metric("orchtw_request_plans")), (0, 0))
+        self.assertEqual((self.plans.answered, self.plans.led, self.metric("orchtw_request_plans")), (0, 0, 0))
 
     def test_tried_again(self) -> None:
         """Planning is retried ever more rarely; after a plan was dropped, at the next request."""

@@ -22,8 +22,9 @@ from orchtw.rules.negotiation import Negotiated
 from orchtw.schema.codec import yaml_text
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.schema.codec.yaml_codec import encode_yaml, yaml_parts
-from orchtw.testing.in_process import TOKEN, InProcessServer
+from orchtw.testing.in_process import TOKEN
 from orchtw.watch.entry import LARGE_BYTES, NO_LABELS, Entry
+from tests.in_process import InProcessServer
 from tests.properties import examples
 
 MAPS = "/api/v1/namespaces/default/configmaps"

@@ -8,7 +8,8 @@ from typing import Any
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.in_process import ClientAnswer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer
+from tests.in_process import InProcessServer
 
 
 class Case(TestCase):

@@ -7,7 +7,6 @@ from copy import copy
 from typing import Any, ClassVar, TypeVar
 
 from twisted.internet.defer import Deferred
-from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission import selection
@@ -21,6 +20,8 @@ from orchtw.testing import in_process
 from orchtw.testing.in_process import ClientAnswer, InProcessServer
 from orchtw.wire.objects import Object
 from tests.client.world import MemoryStore
+from tests.host_clock import HostClock
+from tests.schema.codec.shared_sets import check_shared_sets
 
 T = TypeVar("T")
 PLUGIN = "AlwaysAdmit"
@@ -29,13 +30,6 @@ PLUGIN = "AlwaysAdmit"
 DEFAULT = "/api/v1/namespaces/default"
 MERGE = {"content-type": "application/merge-patch+json"}
 APPLY = {"content-type": "application/apply-patch+yaml"}
-
-
-class Host(Clock):
-    """A clock that the server can ask to end the process."""
-
-    def stop(self) -> None:
-        raise AssertionError("the server ends the process")
 
 
 class Recorder:
@@ -89,7 +83,7 @@ class ServedCase(SynchronousTestCase):
         self.plugin = Recorder()
         plugin = self.make_plugin()
         self.patch(selection, "PLUGINS", {**PLUGINS, PLUGIN: lambda host, config, given: plugin})
-        self.clock = Host()
+        self.clock = HostClock()
         self.store = MemoryStore(self.clock)
         self.patch(in_process, "claim_store", lambda config, naming, reactor: self.store)
         self.patch(Offload, "start", lambda offload: None)  # no threads: large work is done at once as well
@@ -102,6 +96,7 @@ class ServedCase(SynchronousTestCase):
         self.server = InProcessServer(self.clock, self.mktemp(), **settings)
         self.start(str(sorted((key, value) for key, value in settings.items() if key not in _OF_REQUESTS)))
         self.addCleanup(lambda: self.run_async(self.server.instance.lifecycle.stop()))
+        self.addCleanup(check_shared_sets, self)
 
     def start(self, begun: str) -> None:
         """Start the server; what it has written then is kept under that name."""

@@ -14,8 +14,9 @@ from twisted.internet.task import deferLater
 
 from orchtw.naming.names import Naming
 from orchtw.responses.watch_wires import Wires
-from orchtw.testing.in_process import ClientAnswer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.testing.in_process_watch import InProcessWatch, WatchEnded
+from tests.in_process import InProcessServer
 from tests.registry.widgets import GROUP, PREFIX, versions
 from tests.verbs.answered import Case
 

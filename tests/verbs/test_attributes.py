@@ -9,10 +9,13 @@ import yaml
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.in_process import ClientAnswer, InProcessServer
+from orchtw.config.feature_gates import GATES
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.testing.webhook import WebhookRequest, WebhookServer
 from orchtw.wire.objects import Object
 from tests.authz.answers import decided
+from tests.emulated import RELEASE
+from tests.in_process import InProcessServer
 
 AUTHORIZATION = "/apis/authorization.orch.io/v1"
 PODS = "/api/v1/namespaces/default/pods"
@@ -30,6 +33,16 @@ def pods(verb: str, **more: str) -> Object:
     return resource(verb, "pods", namespace="default", **more)
 
 
+def pod_a(verb: str) -> Object:
+    """Attributes of a request for the pods that are named `a`: its selector is among them since 1.31 (AUTHZ-42)."""
+    found = pods(verb, name="a")
+    if RELEASE < GATES["AuthorizeWithSelectors"].since:
+        return found
+    selector = {"requirements": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}
+    found["resourceAttributes"]["fieldSelector"] = selector
+    return found
+
+
 def path(verb: str, text: str) -> Object:
     """Attributes of any other request."""
     return {"nonResourceAttributes": {"verb": verb, "path": text}}
@@ -41,9 +54,9 @@ REQUESTS: tuple[tuple[str, str, Object], ...] = (
     ("GET", f"{PODS}?watch=1", pods("watch")),
     ("GET", f"{PODS}?watch=false", pods("list")),
     ("GET", "/api/v1/watch/namespaces/default/pods", pods("watch")),
-    ("GET", f"{PODS}?fieldSelector=metadata.name%3Da", pods("list", name="a")),
-    ("GET", f"{PODS}?watch=1&fieldSelector=metadata.name%3Da", pods("watch", name="a")),
-    ("DELETE", f"{PODS}?fieldSelector=metadata.name%3Da", pods("deletecollection", name="a")),
+    ("GET", f"{PODS}?fieldSelector=metadata.name%3Da", pod_a("list")),
+    ("GET", f"{PODS}?watch=1&fieldSelector=metadata.name%3Da", pod_a("watch")),
+    ("DELETE", f"{PODS}?fieldSelector=metadata.name%3Da", pod_a("deletecollection")),
     ("DELETE", PODS, pods("deletecollection")),
     ("POST", PODS, pods("create")),
     ("POST", f"{PODS}?dryRun=All", pods("create")),

@@ -18,7 +18,7 @@ from orchtw.responses.made_stream import MadeStream
 from orchtw.responses.slices import PART_BYTES
 from orchtw.schema.codec.generated import Functions
 from orchtw.schema.nodes import StructSchema
-from orchtw.testing.in_process import InProcessServer
+from tests.in_process import InProcessServer
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 JSON, YAML = "application/json", "application/yaml"

@@ -12,8 +12,8 @@ from orchtw.naming.names import Naming
 from orchtw.responses.transforms import Transforms
 from orchtw.rules.negotiation import Negotiator
 from orchtw.schema.codec.envelope import unwrap
-from orchtw.testing.in_process import InProcessServer
 from orchtw.wire.objects import Object
+from tests.in_process import InProcessServer
 from tests.registry.custom.definitions import GROUP, SCALE, SCHEMA, lamp, serve, served, struct, version
 from tests.verbs.answered import Case
 
@@ -280,6 +280,16 @@ class ScaleTests(CustomCase):
         refused = await self.merge({"metadata": {"labels": None}}, "/scale", 400)
         self.assertEqual(refused["message"], 'the spec replicas field ".spec.replicas" cannot be empty')
         self.assertEqual((await self.merge({"spec": {"replicas": 4}}, "/scale"))["spec"], {"replicas": 4})
+
+    async def test_defaults(self) -> None:
+        """A part that a Scale adds has the schema's defaults at once, without an owner (reference CRD-23)."""
+        await serve(self.server)
+        await self.create(extra="x")
+        await self.merge({"spec": {"replicas": 4}}, "/scale")
+        lamp = await self.ask("GET", f"{LAMPS}/a")
+        self.assertEqual(lamp["spec"], {"replicas": 4, "size": 3})
+        owner = next(each for each in lamp["metadata"]["managedFields"] if each.get("subresource") == "scale")
+        self.assertEqual(owner["fieldsV1"], {"f:spec": {".": {}, "f:replicas": {}}})
 
     async def test_write(self) -> None:
         """A Scale changes the replicas and nothing else; versions and UIDs are preconditions (reference CRD-62)."""

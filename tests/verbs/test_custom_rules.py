@@ -8,8 +8,19 @@ import orjson
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.in_process import InProcessServer
-from tests.registry.custom.definitions import GROUP, INTEGER, STRING, lamp, serve, struct, version
+from tests.emulated import since
+from tests.in_process import InProcessServer
+from tests.registry.custom.definitions import (
+    GROUP,
+    INTEGER,
+    STRING,
+    definition,
+    lamp,
+    serve,
+    served,
+    struct,
+    version,
+)
 
 LAMPS = f"/apis/{GROUP}/v1/namespaces/default/lamps"
 MERGE = "application/merge-patch+json"
@@ -94,3 +105,61 @@ class RuleTests(RuleCase):
         """Without the gate no rule is kept, and none holds."""
         await self.start(feature_gates=(("CustomResourceValidationExpressions", "false"),))
         self.assertEqual(await self.create("a", replicas=5), [])
+
+
+@since((1, 28))
+class RatchetingTests(RuleCase):
+    async def test_unchanged_values(self) -> None:
+        """With the gate an update keeps what a stricter definition refuses: rules are warnings (reference CRD-73)."""
+        await self.start(feature_gates=(("CRDValidationRatcheting", "true"),))
+        self.assertEqual(await self.create("lamp-a", replicas=2, colour="red"), [])
+        stricter = {**SPEC["properties"], "colour": {**STRING, "enum": ["blue"]}}
+        rule = {"rule": "self > 5", "message": "are too few"}
+        stricter["replicas"] = {**INTEGER, "x-orch-validations": [rule]}
+        stricter["most"] = {**INTEGER, "x-orch-validations": [{"rule": "self < 9"}]}
+        url = f"/apis/apiextensions.orch.io/v1/customresourcedefinitions/lamps.{GROUP}"
+        path = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties"
+        patch = orjson.dumps([{"op": "replace", "path": path, "value": stricter}])
+        headers = {"content-type": "application/json-patch+json"}
+        answer = await self.server.request("PATCH", url, patch, headers)
+        self.assertEqual(answer.code, 200, answer.body)
+        merge = {"content-type": MERGE}
+        patch = orjson.dumps({"spec": {"most": 4}})
+        answer = await self.server.request("PATCH", f"{LAMPS}/lamp-a", patch, merge)
+        self.assertEqual(answer.code, 200, answer.body)
+        warning = '299 - "spec.replicas: Invalid value: \\"integer\\": are too few"'
+        self.assertEqual(answer.headers.get("warning"), warning)
+        patch = orjson.dumps({"spec": {"most": 9}})
+        answer = await self.server.request("PATCH", f"{LAMPS}/lamp-a", patch, merge)
+        self.assertEqual([each["field"] for each in answer.json["details"]["causes"]], ["spec.most"])
+        self.assertEqual(answer.headers.get("warning"), warning)  # beside errors too
+        patch = orjson.dumps({"status": {"replicas": 2}})
+        answer = await self.server.request("PATCH", f"{LAMPS}/lamp-a/status", patch, merge)
+        self.assertEqual(answer.code, 200, answer.body)
+        self.assertEqual(answer.headers.get("warning"), warning)
+        told = await self.merge("/lamp-a", {"spec": {"replicas": 1}})
+        self.assertEqual(told, [("spec.replicas", 'Invalid value: "integer": are too few')])
+        told = await self.create("lamp-b", colour="red", replicas=6, most=9)
+        self.assertEqual([field for field, _ in told], ["spec.colour", "<nil>"])
+
+
+class FormatTests(RuleCase):
+    async def made(self, emulated: str) -> tuple[str | None, int]:
+        """The warning about a definition with newer formats, and the code for an object without such a form."""
+        server = InProcessServer(reactor, self.mktemp(), emulated_version=emulated)
+        await server.start()
+        self.addCleanup(server.stop)
+        short, other = {**STRING, "format": "k8s-short-name"}, {**STRING, "format": "odd"}
+        schema = struct(spec=struct(name=short, other=other))
+        made = {"apiVersion": "apiextensions.orch.io/v1", "kind": "CustomResourceDefinition"}
+        made |= definition(version(schema={"openAPIV3Schema": schema}, subresources={}))
+        answer = await server.request("POST", "/apis/apiextensions.orch.io/v1/customresourcedefinitions", made)
+        self.assertEqual(answer.code, 201, answer.body)
+        await served(server)
+        tried = await server.request("POST", LAMPS, lamp(spec={"name": "A.b", "other": "x"}))
+        return answer.headers.get("warning"), tried.code
+
+    async def test_newer_formats(self) -> None:
+        """Names are validated from release 1.34 on, and other formats are warned about (reference CRD-75)."""
+        self.assertEqual(await self.made("1.34"), ('299 - "unrecognized format \\"odd\\""', 422))
+        self.assertEqual(await self.made("1.33"), (None, 201))

@@ -9,7 +9,7 @@ from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
 from orchtw.schema.codec.envelope import unwrap
-from orchtw.testing.in_process import InProcessServer
+from tests.in_process import InProcessServer
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 GROUPS = ("meta.k8s.io", "meta.orch.io")

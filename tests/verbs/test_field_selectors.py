@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from orchtw.naming.names import Naming
-from orchtw.schema.catalogue import Catalogue, ResourceType
+from orchtw.config.releases import LAST
+from orchtw.schema.catalogue import ResourceType
 from orchtw.wire.objects import Object
+from tests.emulated import since
 from tests.verbs.served import DEFAULT, ServedCase
 
 _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _CORE_EVENT = (*(f"involvedObject.{key}" for key in _REFERENCE), "reason", "reportingComponent", "source", "type")
 _EVENT = (*(f"regarding.{key}" for key in _REFERENCE), "reason", "reportingController", "type")
+_SLICE = ("spec.driver", "spec.nodeName")
 OWN: dict[tuple[str, str], tuple[str, ...]] = {
     ("v1", "Pod"): (
         "spec.nodeName", "spec.host", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
@@ -29,15 +31,27 @@ OWN: dict[tuple[str, str], tuple[str, ...]] = {
     ("apps/v1", "ReplicaSet"): ("status.replicas",),
     ("batch/v1", "Job"): ("status.successful",),
     ("certificates.orch.io/v1", "CertificateSigningRequest"): ("spec.signerName",),
+    ("certificates.orch.io/v1alpha1", "ClusterTrustBundle"): ("spec.signerName",),
+    ("certificates.orch.io/v1beta1", "ClusterTrustBundle"): ("spec.signerName",),
+    ("certificates.orch.io/v1beta1", "PodCertificateRequest"): ("spec.signerName", "spec.podName", "spec.nodeName"),
+    ("resource.orch.io/v1", "ResourceSlice"): _SLICE,
+    ("resource.orch.io/v1beta1", "ResourceSlice"): _SLICE,
+    ("resource.orch.io/v1beta2", "ResourceSlice"): _SLICE,
 }  # fmt: skip
 """What a kind has beyond its name and namespace."""
 
+_POLICIES = (
+    "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding ValidatingAdmissionPolicy "
+    "ValidatingAdmissionPolicyBinding"
+)
 PLAIN = {
     "v1": (
         "ConfigMap Endpoints LimitRange PersistentVolume PersistentVolumeClaim PodTemplate ResourceQuota "
         "ServiceAccount"
     ),
-    "admissionregistration.orch.io/v1": "MutatingWebhookConfiguration ValidatingWebhookConfiguration",
+    "admissionregistration.orch.io/v1": f"MutatingWebhookConfiguration ValidatingWebhookConfiguration {_POLICIES}",
+    "admissionregistration.orch.io/v1alpha1": _POLICIES,
+    "admissionregistration.orch.io/v1beta1": _POLICIES,
     "apiextensions.orch.io/v1": "CustomResourceDefinition",
     "apiregistration.orch.io/v1": "APIService",
     "apps/v1": "ControllerRevision DaemonSet Deployment StatefulSet",
@@ -48,20 +62,34 @@ PLAIN = {
     "batch/v1": "CronJob",
     "batch/v1beta1": "CronJob",
     "coordination.orch.io/v1": "Lease",
+    "coordination.orch.io/v1alpha2": "LeaseCandidate",
+    "coordination.orch.io/v1beta1": "LeaseCandidate",
     "discovery.orch.io/v1": "EndpointSlice",
     "discovery.orch.io/v1beta1": "EndpointSlice",
+    "flowcontrol.apiserver.orch.io/v1": "FlowSchema PriorityLevelConfiguration",
     "flowcontrol.apiserver.orch.io/v1beta1": "FlowSchema PriorityLevelConfiguration",
     "flowcontrol.apiserver.orch.io/v1beta2": "FlowSchema PriorityLevelConfiguration",
+    "flowcontrol.apiserver.orch.io/v1beta3": "FlowSchema PriorityLevelConfiguration",
     "internal.apiserver.orch.io/v1alpha1": "StorageVersion",
-    "networking.orch.io/v1": "Ingress IngressClass NetworkPolicy",
+    "networking.orch.io/v1": "IPAddress Ingress IngressClass NetworkPolicy ServiceCIDR",
+    "networking.orch.io/v1beta1": "IPAddress ServiceCIDR",
     "node.orch.io/v1": "RuntimeClass",
     "node.orch.io/v1beta1": "RuntimeClass",
     "policy/v1": "PodDisruptionBudget",
     "policy/v1beta1": "PodDisruptionBudget PodSecurityPolicy",
     "rbac.authorization.orch.io/v1": "ClusterRole ClusterRoleBinding Role RoleBinding",
+    "resource.orch.io/v1": "DeviceClass ResourceClaim ResourceClaimTemplate",
+    "resource.orch.io/v1alpha3": "DeviceTaintRule ResourcePoolStatusRequest",
+    "resource.orch.io/v1beta1": "DeviceClass ResourceClaim ResourceClaimTemplate",
+    "resource.orch.io/v1beta2": "DeviceClass DeviceTaintRule ResourceClaim ResourceClaimTemplate",
     "scheduling.orch.io/v1": "PriorityClass",
-    "storage.orch.io/v1": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment",
-    "storage.orch.io/v1beta1": "CSIStorageCapacity",
+    "scheduling.orch.io/v1alpha2": "PodGroup Workload",
+    "storage.orch.io/v1": (
+        "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment VolumeAttributesClass"
+    ),
+    "storage.orch.io/v1alpha1": "VolumeAttributesClass",
+    "storage.orch.io/v1beta1": "CSIStorageCapacity VolumeAttributesClass",
+    "storagemigration.orch.io/v1beta1": "StorageVersionMigration",
 }
 """The kinds that have nothing else."""
 
@@ -79,8 +107,9 @@ class EveryKindTests(ServedCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.resources = [each for each in Catalogue.load(Naming.orch()).resources if each.storage_version]
+        self.resources = [each for each in self.server.instance.resources.catalogue.resources if each.storage_version]
 
+    @since(LAST)
     def test_tables(self) -> None:
         """They name every kind once."""
         plain = {(version, kind) for version, kinds in PLAIN.items() for kind in kinds.split()}

@@ -9,7 +9,8 @@ from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
 from orchtw.request import Peer, Request
-from orchtw.testing.in_process import TOKEN, InProcessServer
+from orchtw.testing.in_process import TOKEN
+from tests.in_process import InProcessServer
 from tests.verbs.test_model import Recorder
 
 MAPS = "/api/v1/namespaces/default/configmaps"

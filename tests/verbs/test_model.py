@@ -14,7 +14,8 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.request import Ending, Peer, Request, chunks
 from orchtw.storage.cache import indexes
-from orchtw.testing.in_process import TOKEN, InProcessServer
+from orchtw.testing.in_process import TOKEN
+from tests.in_process import InProcessServer
 from tests.properties import examples
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"

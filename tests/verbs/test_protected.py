@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from orchtw.naming.names import Naming
-from orchtw.registry.groups.scheduling import SYSTEM_PRIORITIES
+from orchtw.registry.groups.scheduling.priority_classes import SYSTEM_PRIORITIES
 from tests.verbs.served import ServedCase
 
 

@@ -10,7 +10,8 @@ import orjson
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.in_process import ClientAnswer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer
+from tests.in_process import InProcessServer
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 

@@ -10,10 +10,11 @@ import yaml
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.in_process import ClientAnswer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.testing.webhook import Reply, WebhookRequest, WebhookServer
 from orchtw.wire.objects import Object
 from tests.authz.answers import decided
+from tests.in_process import InProcessServer
 
 AUTHORIZATION = "/apis/authorization.orch.io/v1"
 POLICIES = (
@@ -96,6 +97,17 @@ class ModesTests(TestCase):
         self.assertEqual(
             spec, {"nonResourceAttributes": path, "user": "bob", "groups": ["dev"], "uid": "7", "extra": extra}
         )
+
+    async def test_selectors(self) -> None:
+        """A webhook gets the selectors of a review as requirements (reference AUTHZ-43)."""
+        resource = {"verb": "list", "resource": "secrets", "namespace": "default"}
+        raw = {"fieldSelector": {"rawSelector": "metadata.name=x"}, "labelSelector": {"rawSelector": "a"}}
+        await self.reviewed("joe", resourceAttributes={**resource, **raw})
+        asked = self.webhook.asked[0].json["spec"]["resourceAttributes"]
+        fields = [{"key": "metadata.name", "operator": "In", "values": ["x"]}]
+        labels = [{"key": "a", "operator": "Exists"}]
+        self.assertEqual(asked["fieldSelector"], {"requirements": fields})
+        self.assertEqual(asked["labelSelector"], {"requirements": labels})
 
     async def test_requests(self) -> None:
         """Requests are decided as reviews say, and a refusal has every reason (reference AUTHZ-5, ERR-26)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.in_process import InProcessServer
+from tests.in_process import InProcessServer
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 META = "v=v1;g=meta.orch.io"

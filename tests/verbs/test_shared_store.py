@@ -17,7 +17,7 @@ from orchtw.registry.write import Write
 from orchtw.request import Peer, Request, RequestInfo, UserInfo
 from orchtw.responses.list_metrics import ListMetrics
 from orchtw.rules.negotiation import Negotiated
-from orchtw.rules.options import DeleteOptions, list_options
+from orchtw.rules.options import DeleteOptions, WatchList, list_options
 from orchtw.rules.paging import Tokens
 from orchtw.rules.selectors import ALL_FIELDS, ALL_LABELS
 from orchtw.storage.freshness import WAIT_S
@@ -100,6 +100,8 @@ class ReaderTests(Case):
             ),
             lists=ListMetrics(Registry()),
             chunked_lists=True,
+            watch_list=WatchList.UNKNOWN,
+            sharded=False,
             naming=self.world.naming,
         )
 

@@ -1,10 +1,12 @@
 """Kinds that are asked, not stored: access and token reviews (reference REQ-2, AUTHZ-26, AUTHN-44)."""
+# covers: orchtw.verbs.subject_access_review_validation
 
 from __future__ import annotations
 
 from typing import Any
 
 from orchtw.testing.in_process import TOKEN
+from tests.emulated import since
 from tests.verbs.answered import Case
 
 AUTHORIZATION = "/apis/authorization.orch.io/v1"
@@ -83,6 +85,50 @@ class AccessTests(Case):
             review = (await self.send("POST", url, 201, body)).json
             namespace = {"namespace": "default"} if place else {}
             self.assertEqual(review["metadata"], {"creationTimestamp": None, **namespace})
+
+    @since((1, 31))
+    async def test_selectors(self) -> None:
+        """RBAC ignores selectors, of which one that cannot be parsed is an evaluation error (reference AUTHZ-43)."""
+        requirement = {"key": "spec.nodeName", "operator": "In", "values": ["n"]}
+        selectors = {"fieldSelector": {"requirements": [requirement]}, "labelSelector": {"rawSelector": "a in"}}
+        spec = {"resourceAttributes": {**PODS, **selectors}}
+        review = await self.asked("selfsubjectaccessreviews", spec)
+        self.assertEqual(review["spec"], spec)
+        self.assertTrue(review["status"]["allowed"])
+        error = "spec.resourceAttributes.labelSelector ignored due to parse error"
+        self.assertEqual(review["status"]["evaluationError"], error)
+
+    @since((1, 31))
+    async def test_malformed_selectors(self) -> None:
+        """A selector is raw or has valid requirements; unknown operators are valid (reference AUTHZ-43)."""
+        good = {"key": "a", "operator": "Like", "values": ["b"]}
+        where = "spec.resourceAttributes.{}Selector"
+        missing = f"when {where} is specified, requirements or rawSelector is required"
+        needed = f"{where}.requirements: Required value: {missing}"
+        both = f'{where}.rawSelector: Invalid value: "a=b": may not specified at the same time as requirements'
+        first = f"{where}.requirements[0]"
+        values = f"{first}.values: Required value: must be specified when `operator` is 'In' or 'NotIn'"
+        few = f"{first}.values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        for name in ("field", "label"):
+            for selector, text in (
+                ({}, needed),
+                ({"rawSelector": "a=b", "requirements": [good]}, both),
+                ({"requirements": [{"key": "a", "operator": "In"}]}, values),
+                ({"requirements": [{**good, "operator": "Exists"}]}, few),
+            ):
+                spec = {"resourceAttributes": {**PODS, f"{name}Selector": selector}}
+                status = await self.asked("selfsubjectaccessreviews", spec, 422)
+                self.assertTrue(status["message"].endswith(f" is invalid: {text.format(name, name)}"), status)
+        for selectors, field in (
+            ({"fieldSelector": {"requirements": [{**good, "key": ""}]}}, "fieldSelector.requirements[0].key"),
+            ({"labelSelector": {"requirements": [{**good, "key": "!"}]}}, "labelSelector.requirements[0].key"),
+            ({"labelSelector": {"requirements": [{**good, "values": ["!"]}]}},
+             "labelSelector.requirements[0].values[0]"),
+        ):  # fmt: skip
+            spec = {"user": "ann", "resourceAttributes": {**PODS, **selectors}}
+            status = await self.asked("subjectaccessreviews", spec, 422)
+            fields = [cause["field"] for cause in status["details"]["causes"]]
+            self.assertEqual(fields, [f"spec.resourceAttributes.{field}"])
 
     async def test_namespaces_of_a_local_review(self) -> None:
         """Namespaces that agree with each other and not with the path are a 400 (reference AUTHZ-28)."""
@@ -172,3 +218,21 @@ class TokenTests(Case):
             self.assertEqual(
                 (await self.asked(spec, 400))["message"], "token is required for TokenReview in authentication"
             )
+
+
+@since((1, 26))
+class SelfSubjectTests(Case):
+    async def test_requester(self) -> None:
+        """The answer is the user of the request, or the one that it impersonates (reference AUTHN-60)."""
+        url = "/apis/authentication.orch.io/v1/selfsubjectreviews"
+        found = (await self.send("POST", url, 201, {})).json
+        self.assertEqual((found["kind"], found["apiVersion"]), ("SelfSubjectReview", "authentication.orch.io/v1"))
+        groups = ["system:masters", "system:authenticated"]
+        self.assertEqual(found["status"]["userInfo"], {"username": "admin", "uid": "admin", "groups": groups})
+        self.assertNotIn("spec", found)
+        other = {"impersonate-user": "ann", "impersonate-group": "cooks", "impersonate-extra-colour": "red"}
+        found = (await self.send("POST", url, 201, {"kind": "SelfSubjectReview"}, other)).json["status"]["userInfo"]
+        self.assertEqual((found["username"], found["extra"]), ("ann", {"colour": ["red"]}))
+        self.assertIn("cooks", found["groups"])
+        await self.send("GET", url, 405)
+        await self.send("POST", url.replace("v1/", "v1beta1/"), 404, {})

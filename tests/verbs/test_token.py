@@ -10,6 +10,7 @@ import msgspec
 
 from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object
+from tests.emulated import since
 from tests.verbs.served import DEFAULT, ServedCase
 
 ACCOUNT = "serviceaccounts/sa"
@@ -44,6 +45,68 @@ class TokenCase(ServedCase):
 
     def code_with(self, token: str) -> int:
         return self.code("GET", "/api", headers={"authorization": f"Bearer {token}"})
+
+
+class IdentityTests(TokenCase):
+    """Ids and nodes in tokens and their users, since release 1.29."""
+
+    def whoami(self, token: str) -> Any:
+        url = "/apis/authentication.orch.io/v1/selfsubjectreviews"
+        review = self.send("POST", url, {}, headers={"authorization": f"Bearer {token}"})
+        self.assertEqual(review.code, 201)
+        return review.json["status"]["userInfo"].get("extra")
+
+    @since((1, 29))
+    def test_id(self) -> None:
+        """A token has an id, which its user carries (reference AUTHN-61)."""
+        (answer, claims), (_, other) = self.issued(), self.issued()
+        self.assertRegex(claims["jti"], "^[0-9a-f]{8}-[0-9a-f-]{27}$")
+        self.assertNotEqual(claims["jti"], other["jti"])
+        extra = {"authentication.orch.io/credential-id": [f"JTI={claims['jti']}"]}
+        self.assertEqual(self.whoami(answer["status"]["token"]), extra)
+
+    @since((1, 29))
+    def test_node_of_a_pod(self) -> None:
+        """A pod's token names the pod's node, with the uid of one that exists (reference AUTHN-61)."""
+        pod = self.pod("p")
+        binding = {"target": {"kind": "Node", "name": "n"}, "metadata": {"name": "p"}}
+        self.assertEqual(self.code("POST", "pods/p/binding", binding), 201)
+        _, claims = self.issued(**self.reference("Pod", "p"))
+        self.assertEqual(claims["orch.io"]["node"], {"name": "n"})
+        node = self.done("POST", "/api/v1/nodes", {"metadata": {"name": "n"}})
+        answer, claims = self.issued(**self.reference("Pod", "p"))
+        self.assertEqual(claims["orch.io"]["node"], {"name": "n", "uid": node["metadata"]["uid"]})
+        extra = self.whoami(answer["status"]["token"])
+        prefix = "authentication.orch.io/"
+        found = {key.removeprefix(prefix): values for key, values in extra.items()}
+        del found["credential-id"]
+        uids = {"pod-uid": [pod["metadata"]["uid"]], "node-uid": [node["metadata"]["uid"]]}
+        self.assertEqual(found, {"pod-name": ["p"], "node-name": ["n"], **uids})
+        self.assertEqual(self.code("DELETE", "/api/v1/nodes/n"), 200)
+        self.whoami(answer["status"]["token"])
+
+    @since((1, 29))
+    def test_node(self) -> None:
+        """A token that is bound to a node ends with it (reference AUTHN-61)."""
+        self.assertEqual(self.ask(self.reference("Node", "n")).code, 404)
+        node = self.done("POST", "/api/v1/nodes", {"metadata": {"name": "n"}})
+        answer, claims = self.issued(**self.reference("Node", "n"))
+        self.assertEqual(claims["orch.io"]["node"], {"name": "n", "uid": node["metadata"]["uid"]})
+        self.assertEqual(self.whoami(answer["status"]["token"])["authentication.orch.io/node-name"], ["n"])
+        self.assertEqual(self.code("DELETE", "/api/v1/nodes/n"), 200)
+        self.assertEqual(self.code_with(answer["status"]["token"]), 401)
+
+
+class OlderTokenTests(TokenCase):
+    more: ClassVar[Any] = {"emulated_version": "1.28"}
+
+    def test_without(self) -> None:
+        """Before 1.29 tokens have neither an id nor a node, and are not bound to nodes (reference AUTHN-61)."""
+        _, claims = self.issued()
+        self.assertNotIn("jti", claims)
+        self.done("POST", "/api/v1/nodes", {"metadata": {"name": "n"}})
+        why = "cannot bind token to object of type /v1, Kind=Node"
+        self.assertRefused(self.ask(self.reference("Node", "n")), 400, why)
 
 
 class TokenRequestTests(TokenCase):
@@ -125,7 +188,7 @@ class TokenRequestTests(TokenCase):
     def test_other_kind(self) -> None:
         """Only Pods and Secrets of the core group (AUTHN-29)."""
         prefix = "cannot bind token to object of type"
-        self.assertRefused(self.ask(self.reference("Node", "n")), 400, f"{prefix} /v1, Kind=Node")
+        self.assertRefused(self.ask(self.reference("Event", "n")), 400, f"{prefix} /v1, Kind=Event")
         other = {"boundObjectRef": {"kind": "Pod", "apiVersion": "apps/v1", "name": "n"}}
         self.assertRefused(self.ask(other), 400, f"{prefix} apps/v1, Kind=Pod")
 

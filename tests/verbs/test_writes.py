@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchtw.wire.objects import Object
 from orchtw.writes import drafts
+from tests.emulated import since
 from tests.verbs.served import APPLY, MERGE, ServedCase
 
 LEASES = "/apis/coordination.orch.io/v1/namespaces/default/leases"
@@ -36,6 +37,25 @@ class CreateTests(ServedCase):
         answer = self.send("POST", "configmaps", body)
         self.assertEqual((answer.code, answer.json["reason"]), (409, "AlreadyExists"))
         self.assertIn("generate", answer.json["message"])
+
+    @since((1, 30))
+    def test_another_generated_name(self) -> None:
+        """A generated name that is taken is replaced, by the eighth at last (reference WRITE-30)."""
+        made: list[str] = []
+
+        def generated(base: str, random: object) -> str:
+            made.append(f"{base}{min(len(made), 7)}")
+            return made[-1]
+
+        self.patch(drafts, "generate_name", generated)
+        for number in range(7):
+            self.done("POST", "configmaps", config_map(f"web-{number}"))
+        body = {"metadata": {"generateName": "web-"}}
+        self.assertEqual(self.done("POST", "configmaps", body)["metadata"]["name"], "web-7")
+        self.assertEqual(len(made), 8)
+        del made[:]
+        self.assertEqual(self.code("POST", "configmaps", body), 409)
+        self.assertEqual(len(made), 8)
 
 
 class UpdateTests(ServedCase):

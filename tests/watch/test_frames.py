@@ -26,14 +26,14 @@ JSON = JsonWire(
     b'{"kind":"Pod","apiVersion":"v1",',
     tail_of,
     lambda tail, version: tail.replace(b'"7"', b'"%b"' % version),
-    lambda revision: b'"metadata":{"resourceVersion":"%d","creationTimestamp":null}}' % revision,
+    lambda revision, _: b'"metadata":{"resourceVersion":"%d","creationTimestamp":null}}' % revision,
 )
 PROTOBUF = ProtobufWire(
     "v1",
     "Pod",
     lambda entry: entry.raw,
     lambda raw, version: raw.replace(b"7", version),
-    lambda revision: b"mark %d" % revision,
+    lambda revision, _: b"mark %d" % revision,
     status_raw,
 )
 POD = Entry("ns/a", "ns", "a", 7, NO_LABELS, (), b"pod 7", b'"metadata":{"name":"a","resourceVersion":"7"}}')

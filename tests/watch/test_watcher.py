@@ -85,6 +85,29 @@ class JoinTests(SynchronousTestCase):
         watched.flush()
         self.assertEqual(sink.lines, ["ADDED a@1", "ADDED b@2", "MODIFIED a@4 new"])
 
+    def test_end_of_the_state(self) -> None:
+        """One annotated bookmark is between the state and changes, also if it is empty (reference WATCH-20)."""
+        watched = Watched()
+        state = [watched.put("a"), watched.put("b")]
+        _, sink = watched.watch(state=state, marks=True)
+        watched.put("a", "new")
+        watched.flush()
+        self.assertEqual(sink.lines, ["ADDED a@1", "ADDED b@2", "END BOOKMARK 2", "MODIFIED a@3 new"])
+        _, empty = watched.watch(state=[], marks=True)
+        self.assertEqual(empty.lines, ["END BOOKMARK 3"])
+
+    def test_end_of_the_state_waits_for_room(self) -> None:
+        """A paused member gets neither the end of its state nor changes before the rest of the state."""
+        watched = Watched()
+        state = [watched.put("a", BIG), watched.put("b", BIG), watched.put("c")]
+        member, sink = watched.watch(state=state, marks=True, room=0)
+        watched.put("d")
+        watched.flush()
+        self.assertNotIn("END BOOKMARK 3", sink.lines)
+        while len(sink.lines) < 5:
+            member.resume()
+        self.assertEqual([line[:7] for line in sink.lines], ["ADDED a", "ADDED b", "ADDED c", "END BOO", "ADDED d"])
+
     def test_state_is_selected(self) -> None:
         """Only selected objects of the state are shown."""
         watched = Watched()
@@ -344,7 +367,6 @@ class OpeningTests(SynchronousTestCase):
             watched.put(key)
             watched.flush()
         self.assertEqual(sink.lines, ["first ADDED ns/a@4"])
-
 
     def test_bookmark_while_waiting(self) -> None:
         """A stream that waits for its first event gets bookmarks, which keep its version fresh

@@ -65,8 +65,8 @@ class TextWire:
         head = b"%b %b@%d " % (event_type.encode(), entry.key.encode(), entry.revision)
         return (head, entry.raw, b"\n") if self.shares else None
 
-    def bookmark(self, revision: int) -> bytes:
-        return b"BOOKMARK %d\n" % revision
+    def bookmark(self, revision: int, *, ends_state: bool = False) -> bytes:
+        return b"%bBOOKMARK %d\n" % (b"END " if ends_state else b"", revision)
 
     def error(self, error: StatusError) -> bytes:
         return b"ERROR %d %b\n" % (error.code, error.message.encode())
@@ -198,6 +198,7 @@ class Watched:
         wire: Wire | None = None,
         state: Sequence[Entry] | None = None,
         bookmarks: bool = False,
+        marks: bool = False,
         deadline: float = inf,
         room: int | None = None,
     ) -> tuple[Watcher, RecordingSink]:
@@ -211,6 +212,7 @@ class Watched:
             cursor,
             state=state,
             bookmarks=bookmarks,
+            marks=marks,
             deadline=deadline,
         )
         sink = RecordingSink()

@@ -10,7 +10,7 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.wire import json_values
-from orchtw.wire.json_values import loads
+from orchtw.wire.json_values import alike, loads
 
 REASON = "Not enough memory to allocate buffer for parsing"
 
@@ -35,3 +35,16 @@ class LoadsTests(SynchronousTestCase):
         """orjson still says it in these words: it cannot be made to say them safely, for it may crash instead."""
         (library,) = Path(orjson.__file__).parent.glob("orjson.*.so")
         self.assertIn(REASON.encode(), library.read_bytes())
+
+
+class AlikeTests(SynchronousTestCase):
+    """Equality of JSON values."""
+
+    def test_types(self) -> None:
+        """Values of different types differ at any depth, also where Python takes them for equal."""
+        for one, other, expected in (
+            (1, 1, True), (1, True, False), (0, False, False), (1, 1.0, False), ("a", "a", True),
+            ({"a": [1]}, {"a": [1]}, True), ({"a": [1]}, {"a": [True]}, False), ({"a": 1}, {"b": 1}, False),
+            ([1, {"b": 0}], [1, {"b": False}], False), ([1], [1, 2], False), (None, None, True), (None, 0, False),
+        ):  # fmt: skip
+            self.assertIs(alike(one, other), expected, (one, other))

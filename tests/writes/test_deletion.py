@@ -290,3 +290,8 @@ class DamagedTests(DeletionCase):
         self.assertRaises(DamagedObject, self.delete, precondition_uid="u")
         self.assertRaises(DamagedObject, self.delete, precondition_version="1")
         self.assertTrue(self.delete(precondition_version=str(self.revision)))
+
+    def test_read_errors(self) -> None:
+        """It goes too if read errors are to be ignored (reference DEL-21)."""
+        self.assertTrue(self.delete(ignore_read_errors=True))
+        self.assertNotIn("/registry/configmaps/a/x", self.world.store.items)

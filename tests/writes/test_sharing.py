@@ -15,12 +15,18 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.apply.merge_patch import merge_patch
 from orchtw.errors import StatusError
 from orchtw.registry import sharing
+from orchtw.registry.custom.strategy import CustomStrategy
+from orchtw.registry.custom.versioning import SameFields
 from orchtw.registry.system_metadata import ordered
 from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write
 from orchtw.request import Peer, Request, UserInfo
+from orchtw.schema import known_parts
 from orchtw.schema.codec.body import read_body
 from orchtw.schema.codec.strict_fields import IGNORE
+from orchtw.schema.custom.codec import CustomCodec
+from orchtw.schema.custom.structural import CustomSchema
+from orchtw.schema.schemas import OBJECT_META
 from orchtw.verbs.patch import Changes
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
@@ -28,7 +34,10 @@ from orchtw.writes import drafts as drafts_module
 from orchtw.writes.drafts import Drafts, prepared_update
 from tests.client.world import World
 from tests.properties import examples
+from tests.registry.widgets import GROUP, widget
 from tests.schema.arbitrary import Arbitrary
+from tests.schema.codec.shared_sets import check_shared_sets
+from tests.schema.custom.arbitrary import fitting, objects
 
 NOW = "2026-01-01T00:00:00Z"
 OWNED = {"manager": "me", "operation": "Update", "time": NOW, "fieldsType": "FieldsV1",
@@ -42,6 +51,7 @@ class SharedPartsTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.world = World()
         self.addCleanup(self.world.stop)
+        self.addCleanup(check_shared_sets, self)
         writes = self.world.registry.writes
         self.writes = writes
         self.drafts = Drafts(msgspec.structs.replace(writes._stamp, now=lambda: 1.8e9), Random(0), writes._ownership)
@@ -98,7 +108,8 @@ class SharedPartsTests(SynchronousTestCase):
             )  # fmt: skip
 
         def patched(kind: str) -> Any:
-            sent = request(patch, f"application/{kind}-patch+json")
+            operations = [{"op": "add", "path": f"/{key}", "value": part} for key, part in patch.items()]
+            sent = request(operations if kind == "json" else patch, f"application/{kind}-patch+json")
             changes = Changes(sent, target.codec)
             return self.outcome(write(sent, shares=changes.copies), lambda obj: changes.of(obj or {}), live)
 
@@ -120,7 +131,8 @@ class SharedPartsTests(SynchronousTestCase):
             merging = write(sent, applies=True, shares=True)
             return self.outcome(merging, lambda obj: fields.on_apply(obj, document, "you", now, force=True).obj, live)
 
-        return [lambda: patched("merge"), lambda: patched("strategic-merge"), lambda: patched("json"), put, applied]
+        strategic = [lambda: patched("strategic-merge")] if target.codec.protobuf else []
+        return [lambda: patched("merge"), *strategic, lambda: patched("json"), put, applied]
 
     def compare(self, target: Target, sub: str, live: Entry, patch: Object, *, own: bool = True) -> None:
         """Compare all ways with those of objects that share nothing."""
@@ -162,6 +174,44 @@ class SharedPartsTests(SynchronousTestCase):
                 self.compare(target, subresource, live, patch)
 
         check()
+
+    def test_custom_kinds(self) -> None:
+        """Random changes of custom objects, under random schemas with defaults and rules; small members are known."""
+        self.patch(known_parts, "SHORTEST", 1)
+
+        @examples(60)
+        @given(some.data())
+        def check(data: some.DataObject) -> None:
+            spec, status = ({"type": "object", **data.draw(objects(1))} for _ in range(2))
+            widgets = self.serve({"spec": spec, "status": status})
+            drawn = {"spec": data.draw(fitting(spec)), "status": data.draw(fitting(status))}
+            own = {**OWNED, "apiVersion": f"{GROUP}/v1"}
+            meta = {"labels": {"a": "b"}, "managedFields": [own] * data.draw(some.integers(0, 1))}
+            try:
+                live = self.live(widgets, {**drawn, "metadata": meta}, completed=data.draw(some.booleans()))
+            except StatusError:
+                return
+            patch = {"spec": data.draw(fitting(spec)), "status": data.draw(fitting(status))}
+            sent = {key: part for key, part in patch.items() if data.draw(some.booleans())}
+            sent["metadata"] = data.draw(some.sampled_from([{}, {"labels": {"c": "d"}}, {"annotations": {"e": "f"}}]))
+            for subresource in ("", "status"):
+                self.compare(widgets, subresource, live, sent, own=data.draw(some.booleans()))
+
+        check()
+
+    def serve(self, properties: Object) -> Target:
+        """Serve widgets with these members, whose functions are compiled at once."""
+        schemas = self.world.codecs.schemas
+        source = orjson.dumps({"type": "object", "properties": properties})
+        schema = CustomSchema(widget().message, source, schemas.struct(OBJECT_META), schemas.naming)
+
+        def codec(resource: Any, schema: Any) -> CustomCodec:
+            made = CustomCodec(resource, schema, self.world.codecs)
+            made.direct_looks = 0
+            return made
+
+        self.world.run(self.world.targets.add([(widget(), schema)], CustomStrategy, codec, SameFields))
+        return self.target(GROUP, "v1", "widgets")
 
     def test_ports_of_the_host(self) -> None:
         """A change of one field that completes another one stores both."""

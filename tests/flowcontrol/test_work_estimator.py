@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.flowcontrol.estimator import LINGER_S, Work
+from orchtw.flowcontrol.work_estimator import LINGER_S, Work
 from orchtw.request import Peer, Request, RequestInfo
 
 
