@@ -9,9 +9,10 @@ from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
 from orchtw.snapshots.state_control import StateControl
-from orchtw.testing.in_process import ClientAnswer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.testing.in_process_watch import Event, InProcessWatch, WatchEnded
 from orchtw.wire.objects import Object
+from tests.in_process import InProcessServer
 
 reactor: Any = installed_reactor
 

@@ -105,6 +105,10 @@ class ResourceCache:
         entry = self._entries.get(key)
         return entry if type(entry) is Entry and not self.damaged else self._looked_at(key, entry)
 
+    def holds(self, key: str) -> bool:
+        """Report whether there is an object at that key, readable or not; from any thread."""
+        return key in self._entries or key in self.locked
+
     def _looked_at(self, key: str, entry: Entry | None) -> Entry | None:
         if type(entry) is Unread:
             entry.look()
@@ -175,14 +179,17 @@ class ResourceCache:
         wire: Wire,
         *,
         since: int | None,
+        with_state: bool = True,
+        marks: bool = False,
         bookmarks: bool = False,
         deadline: float = inf,
     ) -> Watcher:
         """Return a watch that is yet to be started: after revision `since`, or from the present state on if None.
 
-        `deadline` is in seconds of the cacher's clock. An expired `since` shows as an ERROR 410 in the stream.
+        `with_state` False: without an ADDED for each of its objects. `marks` is as for `Watcher`. `deadline` is in
+        seconds of the cacher's clock. An expired `since` shows as an ERROR 410 in the stream.
         """
-        state = self.candidates(selection) if since is None else None
+        state = self.candidates(selection) if since is None and with_state else None
         cursor = self._head.revision if since is None else since
         member = Watcher(
             self.dispatcher,
@@ -192,6 +199,7 @@ class ResourceCache:
             cursor,
             state=state,
             bookmarks=bookmarks,
+            marks=marks,
             deadline=deadline,
         )
         if state:

@@ -14,6 +14,7 @@ import msgspec
 from orchtw.errors import ConfigError
 from orchtw.flags.flag import parse_duration_s
 from orchtw.naming.names import Naming
+from orchtw.outbound.configuration_file import document
 from orchtw.outbound.fields import Fields
 from orchtw.plugins import EncryptionPlugin
 from orchtw.storage.encryption import aes
@@ -73,15 +74,7 @@ def read(path: Path, plugins: Mapping[str, EncryptionPlugin]) -> Sequence[Sectio
 
     Raises ConfigError with one line for the first fault.
     """
-    import yaml
-
-    try:
-        value = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except OSError as error:
-        raise ConfigError(f"{FLAG}: {path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{FLAG}: {path}: is neither YAML nor JSON: {' '.join(str(error).split())}") from None
-    file = Fields(path, "", value)
+    file = Fields(path, "", document(FLAG, path))
     file.only("apiVersion", "kind", "resources")
     group, slash, version = file.text("apiVersion").rpartition("/")
     if file.text("kind") != KIND or f"{Naming.kubernetes().neutral(group)}{slash}{version}" != GROUP_VERSION:

@@ -17,7 +17,7 @@ from orchtw.errors import InternalError
 from orchtw.metrics.series import ShownFamily
 from orchtw.storage.encryption.deliveries import Deliveries
 from orchtw.storage.encryption.provider import KeyMissing, Unreadable
-from orchtw.storage.encryption.transformer import PLAIN, Opened, Transformer, Transformers
+from orchtw.storage.encryption.transformers import PLAIN, Opened, Transformer, Transformers
 from orchtw.storage.interface import (
     Change,
     Damaged,

@@ -46,9 +46,16 @@ class Compaction:
     def __init__(self, connection: sqlite3.Connection, answer: Callable[[Deferred[Any], object], None]) -> None:
         self._connection = connection
         self._answer = answer
+        self._compacted: int
+        self._swept: int
         self._compacted, self._swept = connection.execute("SELECT compacted, swept FROM meta").fetchone()
         self.pending = self._swept < self._compacted
         self._waiting: list[Deferred[None]] = []
+
+    @property
+    def remaining(self) -> int:
+        """Return the number of revisions that are yet to be swept."""
+        return self._compacted - self._swept
 
     def begin(self, revision: int, waiting: Deferred[None]) -> None:
         """Begin to make `revision` the oldest readable one; `waiting` is answered when the sweep is done."""

@@ -12,6 +12,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from orchtw.errors import ConfigError
+from orchtw.logs.progress import Progress
 from orchtw.naming.names import VOCABULARIES
 from orchtw.storage.sqlite import schema
 from orchtw.storage.sqlite.connection import connect
@@ -20,6 +21,7 @@ from orchtw.storage.sqlite.snapshot import open_readable
 
 OWNERS = 0o600
 ROWS_AT_ONCE = 500
+PAGES_AT_ONCE = 1024
 TABLES = {
     "meta": "id, vocabulary, compacted, swept, probe, unsealed",
     "history": "rev, key, created, prev, size, value, sum",
@@ -75,7 +77,15 @@ def refuse_existing(target: Path) -> None:
 
 
 def _write_pages(source: sqlite3.Connection, copy: sqlite3.Connection) -> None:
-    source.backup(copy)
+    with Progress("copying", unit="bytes") as progress:
+
+        def show(_status: int, remaining: int, pages: int) -> None:
+            progress.total = pages * schema.PAGE_BYTES
+            progress.reach((pages - remaining) * schema.PAGE_BYTES)
+
+        source.execute("BEGIN")
+        source.execute("SELECT id FROM meta").fetchone()  # from here on all parts are of one state
+        source.backup(copy, pages=PAGES_AT_ONCE, progress=show)
 
 
 def _write_rows(source: sqlite3.Connection, copy: sqlite3.Connection) -> None:
@@ -83,11 +93,14 @@ def _write_rows(source: sqlite3.Connection, copy: sqlite3.Connection) -> None:
     schema.prepare(copy, VOCABULARIES[0])
     copy.execute("BEGIN IMMEDIATE")
     copy.execute("DELETE FROM meta")  # the source's row takes its place, as a value like all others
-    for table, columns in TABLES.items():
-        rows = source.execute(f"SELECT {columns} FROM {table}")
-        places = ", ".join("?" * (columns.count(",") + 1))
-        while part := rows.fetchmany(ROWS_AT_ONCE):
-            copy.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places})", part)
+    (total,) = source.execute("SELECT count(*) FROM history").fetchone()
+    with Progress("copying", total, unit="states") as progress:
+        for table, columns in TABLES.items():
+            rows = source.execute(f"SELECT {columns} FROM {table}")
+            places = ", ".join("?" * (columns.count(",") + 1))
+            while part := rows.fetchmany(ROWS_AT_ONCE):
+                copy.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places})", part)
+                progress.advance(len(part) if table == "history" else 0)
     copy.execute("COMMIT")
     copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

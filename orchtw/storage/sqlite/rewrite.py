@@ -11,6 +11,7 @@ from __future__ import annotations
 import sqlite3
 
 from orchtw.errors import ConfigError, StatusError
+from orchtw.logs.progress import Progress
 from orchtw.storage.interface import Translation
 from orchtw.storage.sqlite.checksum import checksum, is_written
 from orchtw.storage.sqlite.errors import is_damage
@@ -53,16 +54,18 @@ def _rewrite(connection: sqlite3.Connection, vocabulary: str, translation: Trans
     execute(HISTORY)
     ends, new_ends = ends_of_all(connection), []
     revision, unreadable = head + 1, 0  # the first stays unused: a watch that has seen all of the old must expire
-    for old, key in live:
-        revision += 1
-        value = _value(connection, old, key, unsealed)
-        new = None if value is None else _translated(translation, key, value)
-        unreadable += new is None
-        kept = (value or b"") if new is None else new
-        total = checksum(revision, keys[key], revision, 0, kept)
-        if old in ends:
-            new_ends.append((revision, ends[old]))
-        execute(INSERT, (revision, keys[key], revision, len(kept), kept, total ^ 1 if value is None else total))
+    with Progress("rewriting the store", len(live)) as progress:
+        for old, key in live:
+            revision += 1
+            value = _value(connection, old, key, unsealed)
+            new = None if value is None else _translated(translation, key, value)
+            unreadable += new is None
+            kept = (value or b"") if new is None else new
+            total = checksum(revision, keys[key], revision, 0, kept)
+            if old in ends:
+                new_ends.append((revision, ends[old]))
+            execute(INSERT, (revision, keys[key], revision, len(kept), kept, total ^ 1 if value is None else total))
+            progress.advance()
     execute("DROP TABLE old_history")
     execute(INDEX)
     execute("DELETE FROM expiry")

@@ -68,6 +68,11 @@ class Snapshot:
             if created:
                 yield self._read(key, revision)
 
+    def count(self) -> int:
+        """Return the number of live keys. Raises sqlite3.Error when the keys cannot be read."""
+        (count,) = self._connection.execute(f"SELECT count(*) FROM ({KEYS}) WHERE created > 0").fetchone()
+        return int(count)
+
     def ends(self) -> Mapping[int, int]:
         """Return the ends of expiring values, in milliseconds since the epoch, by the revision of their write."""
         return ends_of_all(self._connection)

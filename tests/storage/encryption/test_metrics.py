@@ -13,7 +13,7 @@ from orchtw.storage.encryption.identity import Identity
 from orchtw.storage.encryption.kms import Kms
 from orchtw.storage.encryption.metrics import SealingMetrics
 from orchtw.storage.encryption.provider import KeyMissing, Unreadable
-from orchtw.storage.encryption.transformer import Transformer
+from orchtw.storage.encryption.transformers import Transformer
 
 KEY = bytes(range(32))
 PLACE = b"/registry/secrets/a/b"

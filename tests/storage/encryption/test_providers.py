@@ -13,7 +13,7 @@ from orchtw.storage.encryption.aes import AesCbc, AesGcm
 from orchtw.storage.encryption.identity import Identity
 from orchtw.storage.encryption.provider import Provider, Unreadable
 from orchtw.storage.encryption.secretbox import SecretBoxProvider
-from orchtw.storage.encryption.transformer import PLAIN, Transformer, Transformers
+from orchtw.storage.encryption.transformers import PLAIN, Transformer, Transformers
 from tests.properties import examples
 
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))

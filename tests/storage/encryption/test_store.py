@@ -1,5 +1,5 @@
 """The sealing store passes what every store passes, and keeps nothing plain (reference STORE-14)."""
-# covers: orchtw.storage.encryption.deliveries, orchtw.storage.encryption.transformer
+# covers: orchtw.storage.encryption.deliveries, orchtw.storage.encryption.transformers
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchtw.storage.encryption.aes import AesCbc, AesGcm
 from orchtw.storage.encryption.identity import Identity
 from orchtw.storage.encryption.provider import KeyMissing, Provider, Unreadable
 from orchtw.storage.encryption.store import EncryptedStore
-from orchtw.storage.encryption.transformer import Transformer, Transformers
+from orchtw.storage.encryption.transformers import Transformer, Transformers
 from orchtw.storage.interface import Change, Op, Store
 from orchtw.storage.sqlite.store import SqliteStore
 from orchtw.storage.testing import PODS, Recorder, StoreConformance

@@ -6,16 +6,21 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 from twisted.internet.defer import gatherResults
 
 from orchtw.errors import ConfigError
+from orchtw.logs.progress import Progress
 from orchtw.storage.interface import Damaged, KeyValue, Op
+from orchtw.storage.sqlite import file_copy
 from orchtw.storage.sqlite.file import StoreFile
 from orchtw.storage.sqlite.file_copy import copy_store
 from orchtw.storage.sqlite.load import Load
 from orchtw.storage.sqlite.snapshot import Snapshot
+from tests.logs.test_progress import Terminal
 from tests.storage.store_files import FileCase
 
 
@@ -32,7 +37,8 @@ class CopyTests(FileCase):
         self.assertEqual((len(page.items), page.revision), (100, await store.revision()))
 
     async def test_consistent(self) -> None:
-        """Writes that go on meanwhile are in the copy up to some revision, and none after it."""
+        """Writes that go on between its parts are in the copy up to some revision, and none after it."""
+        self.patch(file_copy, "PAGES_AT_ONCE", 4)
         store = await self.open()
         for round_ in range(5):
             writes = [store.commit(Op(f"/{round_}/{number}", b"v" * 2000)) for number in range(200)]
@@ -43,6 +49,15 @@ class CopyTests(FileCase):
             found = sorted(item.revision for item in snapshot.live())
             snapshot.close()
             self.assertEqual(found, list(range(2, len(found) + 2)))
+
+    async def test_progress(self) -> None:
+        """On a terminal a copy shows how much of it is done."""
+        await self.filled({f"/{number}": b"v" * 5000 for number in range(20)})
+        shown = Terminal()
+        self.patch(file_copy, "PAGES_AT_ONCE", 4)
+        self.patch(file_copy, "Progress", partial(Progress, out=shown, now=count(step=10).__next__))
+        size = copy_store(Path(self.path), Path(self.path).with_name("copy")) / (1 << 20)
+        self.assertIn(f"copying: 100%, {size:.1f} of {size:.1f} MiB", shown.getvalue())
 
     async def test_never_over_a_file(self) -> None:
         """Existing files at the target stay."""
