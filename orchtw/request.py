@@ -66,8 +66,8 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     For a non-resource request `is_resource` is False and only `verb` (the lower-case method) and `path`
     have meaning. `verb` is one of get, list, watch, create, update, patch, delete, deletecollection, proxy.
-    `parts` are the path segments from the resource on. A path with empty segments, which the description leaves out,
-    is not `exact`.
+    `parts` are the path segments from the resource on. The selectors, of collections alone, are as in the query. A
+    path with empty segments, which the description leaves out, is not `exact`.
     """
 
     is_resource: bool
@@ -82,6 +82,8 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     parts: tuple[str, ...] = ()
     exact: bool = True
+    field_selector: str = ""
+    label_selector: str = ""
 
 
 class Decided(Protocol):

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from orchtw.assembly.access import Access
+from orchtw.assembly.access import Access, legacy_uses
 from orchtw.assembly.aggregation import Aggregation
+from orchtw.assembly.apiextensions import definitions
 from orchtw.assembly.auditing import auditing
 from orchtw.assembly.controllers import ControllerParts, controllers
-from orchtw.assembly.definitions import definitions
-from orchtw.assembly.duties import duties
+from orchtw.assembly.duties import DutyParts, duties
 from orchtw.assembly.faults import faults
-from orchtw.assembly.flow_control import limiting
+from orchtw.assembly.flow_control import Limiting, limiting
 from orchtw.assembly.foundation import Foundation
 from orchtw.assembly.front import FrontParts, front
 from orchtw.assembly.handover import Handover
@@ -31,10 +31,13 @@ from orchtw.assembly.outbound import caller
 from orchtw.assembly.process import APIServer, ProcessOwner, ProcessParts, make_folder, prepare_process
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
+from orchtw.assembly.simulation import Simulated
 from orchtw.assembly.stages import (
     FIELD_VALIDATION,
     StageTable,
+    console,
     going_away,
+    impersonation,
     shutting_down,
     starting,
     storage_version,
@@ -44,6 +47,7 @@ from orchtw.assembly.writes import admission, own_registry, write_path
 from orchtw.authz.escalation import GrantChecks
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.bootstrap.ensurer import Ensurer
+from orchtw.bootstrap.legacy_tokens import LegacyTokenTracking
 from orchtw.bootstrap.namespace_maker import make_namespace
 from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.client.in_process import Registry
@@ -56,7 +60,6 @@ from orchtw.filters.authentication import AuthenticationStage
 from orchtw.filters.authorization import AuthorizationStage
 from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.cors import CORS
-from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.filters.metrics import MetricsStage
 from orchtw.filters.panic_recovery import PanicRecovery
 from orchtw.filters.request_info import RequestInfoStage
@@ -71,6 +74,7 @@ from orchtw.pki.sealed_keys import join_secret, read_keys
 from orchtw.rules.contests import Contests
 from orchtw.serving.listener import bind, make_sure_free
 from orchtw.storage.interface import Store
+from orchtw.writes.admissions import Admissions
 from orchtw.writes.deletion import Deletion
 from orchtw.writes.gate import WriteGate
 from orchtw.writes.write_path import WritePath
@@ -90,10 +94,11 @@ STAGES: StageTable = (
     ("refused-requests", lambda host, config: RefusedRequests(host.auditor) if host.auditor else None),
     ("start", lambda host, config: starting(host, config)),
     ("timeout", lambda host, config: TimeoutStage(host.clock, config.requests.timeout_s, host.requests.ended_late)),
+    ("console", lambda host, config: console(config)),
     ("request-info", lambda host, config: RequestInfoStage(checks_fields=config.generic.gates[FIELD_VALIDATION])),
     ("authentication", lambda host, config: AuthenticationStage(host.authenticator, host.attempts)),
     ("audit", lambda host, config: AuditStage(host.auditor) if host.auditor else None),
-    ("impersonation", lambda host, config: ImpersonationStage(host.authorizer, host.naming)),
+    ("impersonation", lambda host, config: impersonation(host, config.generic)),
     ("flow-control", lambda host, config: host.limiting),
     ("authorization", lambda host, config: AuthorizationStage(host.authorizer, host.attempts.authorization)),
     ("faults", lambda host, config: host.faults),
@@ -129,15 +134,15 @@ class Server:
         self.metrics = metrics = self._instruments()
         self.caller = webhooks = caller(base, metrics.calls)
         # 2. Authentication and audit: who asks, and what is recorded of it.
-        access = Access(base, webhooks)
-        self.authenticator = access.authenticator(member.accounts, metrics)
+        self._uses = legacy_uses(base)
+        access = Access(base, webhooks, self._uses)
+        self.authenticator = access.authenticator(member.accounts, metrics, lambda: self.authorizer)
         self._auditor = auditing(base, webhooks, metrics)
         # 3. Authorization: what a user may do, by roles that are followed in their cache.
         self.roles = LiveRoles(resources.targets, naming, resources.offload.run)
         self.authorizer = access.authorizer(self.roles)
         # 4. Admission: what a write may be, and what it becomes.
-        self._admissions = admission(base, self.authorizer, webhooks, self._make_namespace)
-        metrics.show(self._admissions.metrics.families())
+        self._admissions = self._admission()
         # 5. Writes: the one path to the store, for requests and controllers alike.
         self._gate = WriteGate(reactor) if config.generic.enable_state_control else None
         self._record = recording(base)
@@ -148,17 +153,14 @@ class Server:
         self._aggregation = Aggregation(base, keys.front_proxy)
         metrics.show_aggregation(self._aggregation.api_services)
         # 7. Controllers: what keeps the objects of the cluster in order.
+        self._simulated = Simulated(base, registry, keys.front_proxy)
         self._manager = self._controllers(registry)
         # 8. Custom resources and flow control: objects that configure this server.
         self.definitions = definitions(base, registry, webhooks, member.leases, metrics.queues.of)
-        self._limiting = limiting(base)
-        metrics.show((*self._limiting.families, *self._limiting.samples.families()))
+        self._limiting = self._limits()
         self._readiness = Readiness.of(base, self._manager, member.agreement if member.leases.shared else None)
         member.take_on(self._duties())
-        self.state: StateKeeper | None = None
-        self._debugging: Sequence[Endpoint] = ()
-        if self._gate is not None:
-            self.state, self._debugging = self._state_control(self._gate)
+        self.state, self._debugging = self._test_controls()
         # 9. Handlers, behind the stages: all that requests meet has been made by now.
         self._faults = faults(base, metrics, self._record)
         self.front = front(base, self._front_parts(), STAGES)
@@ -169,6 +171,18 @@ class Server:
         made, member = Instruments(self.base.config, self.resources), self.membership
         made.show(member.agreement.families() if member.leases.shared else ())
         self.base.join(made.lag)
+        return made
+
+    def _admission(self) -> Admissions:
+        """Return the admission plugins, whose metrics are shown."""
+        made = admission(self.base, self.authorizer, self.caller, self._make_namespace)
+        self.metrics.show(made.metrics.families())
+        return made
+
+    def _limits(self) -> Limiting:
+        """Return the limits of concurrent requests, whose metrics are shown."""
+        made = limiting(self.base)
+        self.metrics.show((*made.families, *made.samples.families()))
         return made
 
     def _write_path(self) -> WritePath:
@@ -187,16 +201,38 @@ class Server:
             aggregation=self._aggregation,
             membership=self.membership,
             metrics=self.metrics,
+            simulated=self._simulated,
         )
         return controllers(self.base, parts)
 
     def _duties(self) -> Duties:
         """Return what this server does for its cluster."""
-        ensurer, limits = self._ensurer(), self._limiting
-        return duties(self.base, self.membership, ensurer, self._manager, self._aggregation, limits, self._readiness)
+        ensurer = self._ensurer()
+        tracking = LegacyTokenTracking(ensurer, on=self._uses is not None)
+        if self._uses is not None:
+            self._uses.mark = tracking.mark
+        parts = DutyParts(
+            ensurer=ensurer,
+            manager=self._manager,
+            aggregation=self._aggregation,
+            limiting=self._limiting,
+            readiness=self._readiness,
+            tracking=tracking,
+        )
+        return duties(self.base, self.membership, parts)
 
-    def _state_control(self, gate: WriteGate) -> tuple[StateKeeper, Sequence[Endpoint]]:
-        """Return the control of the whole state, which holds writes up at the `gate`, and its endpoints."""
+    def _test_controls(self) -> tuple[StateKeeper | None, Sequence[Endpoint]]:
+        """Return the control of the whole state, if the flags ask for one, and the endpoints by which tests control
+        the state and the simulated time.
+        """
+        endpoints = self._simulated.endpoints(self._manager)
+        if self._gate is None:
+            return None, endpoints
+        control, endpoint = self._state_control(self._gate)
+        return control, (*endpoints, endpoint)
+
+    def _state_control(self, gate: WriteGate) -> tuple[StateKeeper, Endpoint]:
+        """Return the control of the whole state, which holds writes up at the `gate`, and its endpoint."""
         from orchtw.assembly.state import StateParts, endpoint, state_control
 
         parts = StateParts(
@@ -209,7 +245,7 @@ class Server:
             limiting=self._limiting,
         )
         control = state_control(self.base, parts)
-        return control, (endpoint(control),)
+        return control, endpoint(control)
 
     def _front_parts(self) -> FrontParts:
         """Return the parts that requests meet."""
@@ -230,6 +266,7 @@ class Server:
             faults=self._faults,
             record=self._record,
             debugging=self._debugging,
+            simulated=self._simulated.places,
         )
 
     def _lifecycle(self) -> Lifecycle:

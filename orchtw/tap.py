@@ -93,11 +93,14 @@ class Options(usage.Options):
         twistd["pidfile"] = ""
 
     def getUsage(self, width: int | None = None) -> str:
-        """Return every flag with its default, by section."""
+        """Return every flag with its default, by section; then the commands and the exit statuses."""
         from orchtw.assembly.flags import all_flags
+        from orchtw.commands.shell.options import help_lines
+        from orchtw.flags.exit_status import SERVER, exit_status_text
         from orchtw.flags.flag import help_text
 
-        return f"Usage: twistd [options] orch-apiserver [flags]\n\n{help_text(all_flags())}\n"
+        usage = "Usage: twistd [options] orch-apiserver [flags]"
+        return "\n".join((usage, "", help_text(all_flags()), "", *help_lines(), "", exit_status_text(SERVER), ""))
 
     def opt_help(self) -> NoReturn:
         """Print every flag and exit."""

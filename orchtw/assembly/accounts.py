@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from orchtw.authn.service_accounts.issuing import AccountTokens, default_issuer
 from orchtw.authn.service_accounts.keys import (
     PrivateKey,
     SigningKey,
@@ -14,6 +13,7 @@ from orchtw.authn.service_accounts.keys import (
     read_signing_key,
     read_verifying_keys,
 )
+from orchtw.authn.service_accounts.token_issuer import AccountTokens, default_issuer
 from orchtw.config import Config
 from orchtw.config.accounts import AccountOptions
 from orchtw.errors import ConfigError
@@ -28,6 +28,7 @@ def account_tokens(config: Config, naming: Naming, address: str, generated: Priv
     `address` is the public host and port. Without any key one is made for the life of the process.
     Raises ConfigError for files that cannot be used.
     """
+    gates = config.generic.gates
     issuers = config.accounts.issuer or (default_issuer(naming),)
     return AccountTokens(
         naming=naming,
@@ -37,6 +38,9 @@ def account_tokens(config: Config, naming: Naming, address: str, generated: Priv
         lookup=config.accounts.lookup,
         max_s=int(config.accounts.max_token_expiration_s),
         extends=config.accounts.extend_token_expiration,
+        credential_ids=gates["ServiceAccountTokenJTI"],
+        node_info=gates["ServiceAccountTokenPodNodeInfo"],
+        binds_nodes=gates["ServiceAccountTokenNodeBinding"],
         jwks_uri=config.accounts.jwks_uri or f"https://{address}/openid/v1/jwks",
     )
 

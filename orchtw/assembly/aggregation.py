@@ -29,7 +29,7 @@ from orchtw.registry.aggregation.conditions import AvailabilityVerdict, told
 from orchtw.registry.aggregation.documents import RemoteDocuments
 from orchtw.registry.aggregation.services import GROUP, PLURAL, VERSION, ApiService, ApiServices
 from orchtw.request import UserInfo
-from orchtw.rules.front_proxy import EXTRA, USER
+from orchtw.rules.front_proxy import EXTRA, UID, USER
 from orchtw.rules.front_proxy import GROUP as GROUP_HEADER
 
 
@@ -113,6 +113,7 @@ class Aggregation(MultiService):
                 client_ca=client_ca_pem,
                 proxy_ca=identity.authorities_pem,
                 username_headers=(USER,),
+                uid_headers=(UID,) if config.generic.gates["RemoteRequestHeaderUID"] else (),
                 group_headers=(GROUP_HEADER,),
                 extra_prefixes=(EXTRA,),
                 allowed_names=(front_proxy.CLIENT,),
@@ -121,6 +122,7 @@ class Aggregation(MultiService):
             client_ca=client_ca_pem,
             proxy_ca=identity.authorities_pem,
             username_headers=config.authn.request_header.username_headers,
+            uid_headers=config.authn.request_header.uid_headers,
             group_headers=config.authn.request_header.group_headers,
             extra_prefixes=config.authn.request_header.extra_headers_prefix,
             allowed_names=config.authn.request_header.allowed_names,

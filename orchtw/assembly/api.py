@@ -19,9 +19,12 @@ from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import FIELD_VALIDATION
 from orchtw.assembly.verb_table import equal_calls, object_verbs, subresource_verbs
 from orchtw.authn.method import TokenReviewer
-from orchtw.authn.service_accounts.issuing import AccountTokens
+from orchtw.authn.service_accounts.token_issuer import AccountTokens
 from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
+from orchtw.config.feature_gates import GATES
+from orchtw.config.generic import GenericOptions
+from orchtw.endpoints.aggregated_discovery import aggregated_versions
 from orchtw.endpoints.checks import Checks
 from orchtw.endpoints.debug_flags import DebugFlags
 from orchtw.endpoints.discovery import Discovery
@@ -44,6 +47,7 @@ from orchtw.responses.accept import Acceptance
 from orchtw.responses.representation import Representations
 from orchtw.responses.transforms import Transforms
 from orchtw.rules.negotiation import Negotiator
+from orchtw.rules.options import WatchList
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.paging import Tokens
 from orchtw.schema.openapi.features import Features
@@ -140,10 +144,12 @@ class API:
             representations=self._representations,
             lists=self._parts.instruments.lists,
             chunked_lists=self._config.generic.gates["APIListChunking"],
+            watch_list=_watch_list(self._config.generic),
+            sharded=self._config.generic.gates["ShardedListAndWatch"],
         )
 
     def _writing(self) -> Writing:
-        parts = self._parts
+        parts, gates = self._parts, self._config.generic.gates
         return Writing(
             naming=parts.resources.naming,
             codecs=parts.resources.codecs,
@@ -153,6 +159,8 @@ class API:
             offload=parts.resources.offload,
             kinds=Kinds.of(parts.resources.codecs),
             representations=self._representations,
+            unsafe_deletes=parts.authorizer if gates["AllowUnsafeMalformedObjectDeletion"] else None,
+            binds_labels=gates["PodTopologyLabelsAdmission"],
         )
 
     def _endpoints(self) -> Paths:
@@ -169,7 +177,7 @@ class API:
         paths = Paths(
             [
                 self.health,
-                Version(resources.naming),
+                Version(config.generic.git_version, config.generic.emulated),
                 *debugging,
                 Metrics(parts.instruments.registry, processes),
                 *([] if parts.limiting.dumps is None else [parts.limiting.dumps]),
@@ -178,13 +186,7 @@ class API:
             ],
             trees,
             [
-                Discovery(
-                    resources.targets,
-                    parts.services,
-                    parts.address,
-                    self._negotiator,
-                    self._representations.document,
-                ),
+                self._discovery(),
                 OpenAPI(
                     resources.targets,
                     resources.codecs.schemas,
@@ -193,7 +195,12 @@ class API:
                     parts.documents,
                     parts.pass_on,
                     Features(
-                        enums=gates["OpenAPIEnums"], field_validation=gates[FIELD_VALIDATION], v3=gates["OpenAPIV3"]
+                        enums=gates["OpenAPIEnums"],
+                        field_validation=gates[FIELD_VALIDATION],
+                        v3=gates["OpenAPIV3"],
+                        initial_events=gates["WatchList"],
+                        shards=gates["ShardedListAndWatch"],
+                        unsafe_deletes=config.generic.emulated >= GATES["AllowUnsafeMalformedObjectDeletion"].since,
                     ),
                 ),
             ],
@@ -202,6 +209,21 @@ class API:
         parts.services.listen(lambda old, new: paths.forget() if matters(old, new) else None)
         parts.documents.listen(paths.forget)
         return paths
+
+    def _discovery(self) -> Discovery:
+        """Return the documents that say what is served."""
+        parts, generic = self._parts, self._config.generic
+        discovery = Discovery(
+            parts.resources.targets,
+            parts.services,
+            parts.address,
+            self._negotiator,
+            self._representations.document,
+            aggregated_versions(generic.gates, generic.emulated),
+            parts.documents.resources,
+        )
+        parts.documents.listen_to_lists(discovery.forget)
+        return discovery
 
     def _virtual(self, writing: Writing) -> Virtual:
         """Return the served kinds that are asked or done, never stored."""
@@ -215,6 +237,7 @@ class API:
             tokens=parts.tokens,
             offload=resources.offload,
             admissions=parts.admissions,
+            now=time.time,
         )
         components = ComponentStatuses(
             resources.codecs, self.acceptance, self._representations, resources.store.check
@@ -230,3 +253,10 @@ class API:
             for each in resources.enabled
             if each.storage_version is None
         }
+
+
+def _watch_list(generic: GenericOptions) -> WatchList:
+    """Return what the emulated release makes of `sendInitialEvents` (reference WATCH-21)."""
+    if generic.emulated < GATES["WatchList"].since:
+        return WatchList.UNKNOWN
+    return WatchList.ON if generic.gates["WatchList"] else WatchList.OFF

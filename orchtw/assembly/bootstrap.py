@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 from twisted.internet.interfaces import IReactorTime
@@ -14,8 +14,9 @@ from orchtw.bootstrap.extension_apiserver_authentication import (
     publish_authentication_info,
 )
 from orchtw.bootstrap.flow_control import keep_flow_objects
+from orchtw.bootstrap.legacy_tokens import LegacyTokenTracking
 from orchtw.bootstrap.priority_classes import create_priority_classes
-from orchtw.bootstrap.roles import reconcile_roles
+from orchtw.bootstrap.rbac_policy import reconcile_roles
 from orchtw.bootstrap.server_service import ServerService
 from orchtw.bootstrap.system_namespaces import create_namespaces
 from orchtw.bootstrap.upkeep import Step, Upkeep
@@ -34,6 +35,14 @@ STEPS = (
 )
 """Start steps that make objects, in the order in which they run."""
 
+TRACKING = "start-legacy-token-tracking-controller"
+"""The step after them that says since when uses of tokens in Secrets are tracked, where they are."""
+
+
+def steps_of(gates: Mapping[str, bool]) -> Sequence[str]:
+    """Return the steps under these states of the feature gates."""
+    return (*STEPS, TRACKING) if gates["LegacyServiceAccountTokenTracking"] else STEPS
+
 
 class Bootstrap:
     """The steps, the server's Service in the first of them, and the account of addresses and ports (CTRL-9).
@@ -41,6 +50,7 @@ class Bootstrap:
     `info` is what extension servers are to know at present; `registration` makes the APIServices; `conditions` says
     of flow schemas whether their levels are there, None: nobody does. `ended` gives what
     is told after each try of a step. While this server `may` not, it makes nothing: others look after the cluster.
+    Features whose gate is off in `gates` get no rules in roles.
     """
 
     def __init__(
@@ -49,12 +59,15 @@ class Bootstrap:
         service: ServerService,
         info: Callable[[], AuthenticationInfo],
         registration: Registration,
+        tracking: LegacyTokenTracking,
         ended: Callable[[str], Callable[[bool], None]],
         clock: IReactorTime,
         conditions: Conditions | None,
         may: Callable[[], bool],
+        gates: Mapping[str, bool],
     ) -> None:
         self._may = may
+        self._gates = gates
         self._ensurer = ensurer
         self._conditions = conditions
         self._registration = registration
@@ -69,8 +82,14 @@ class Bootstrap:
             self._flow_control,
             lambda: publish_authentication_info(ensurer, info()),
             registration.run,
+            tracking.look,
         )
-        steps = [Step(name=name, run=run, ended=ended(name)) for name, run in zip(STEPS, runs, strict=True)]
+        names = (*STEPS, TRACKING)
+        shown = steps_of(gates)
+        steps = [
+            Step(name=name, run=run, ended=ended(name) if name in shown else _untold)
+            for name, run in zip(names, runs, strict=True)
+        ]
         self._upkeep = Upkeep(steps, clock, may)
 
     async def start(self) -> None:
@@ -107,5 +126,9 @@ class Bootstrap:
     async def _roles(self) -> None:
         """Once in a process: what an administrator takes away stays away until the next start (reference ROLE-2)."""
         if not self._has_roles:
-            await reconcile_roles(self._ensurer)
+            await reconcile_roles(self._ensurer, self._gates)
             self._has_roles = True
+
+
+def _untold(success: bool) -> None:
+    """Tell no check of a step: it only clears up."""

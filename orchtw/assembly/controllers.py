@@ -10,6 +10,7 @@ from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.foundation import Foundation
 from orchtw.assembly.membership import Membership
 from orchtw.assembly.metrics import Instruments
+from orchtw.assembly.simulation import Simulated
 from orchtw.authz.decision import Authorizer
 from orchtw.client.in_process import Registry
 from orchtw.controllers.certificates.signing import Means
@@ -27,6 +28,7 @@ class ControllerParts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     aggregation: Aggregation
     membership: Membership
     metrics: Instruments
+    simulated: Simulated
 
 
 def controllers(base: Foundation, parts: ControllerParts) -> Manager:
@@ -45,6 +47,7 @@ def controllers(base: Foundation, parts: ControllerParts) -> Manager:
         metrics_for=parts.metrics.queues.of,
         signing=Means(member.signing, timedelta(seconds=config.signing.duration_s), resources.offload),
         plugins=config.plugins,
+        simulated=parts.simulated.controllers(),
         charges=QuotaCharges(unsettled=resources.unsettled, shared=resources.store.shared),
         aggregated=parts.aggregation.joined,
         others=resources.store if member.leases.shared else None,

@@ -20,7 +20,7 @@ from orchtw.storage.encryption.metrics import SealingMetrics
 from orchtw.storage.encryption.provider import KeyMissing, Provider, Unreadable
 from orchtw.storage.encryption.samples import Key
 from orchtw.storage.encryption.store import with_keys
-from orchtw.storage.encryption.transformer import Transformer, Transformers
+from orchtw.storage.encryption.transformers import Transformer, Transformers
 from orchtw.storage.interface import Translation
 
 NOTHING: Final = Transformers({})

@@ -10,7 +10,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from orchtw.assembly.encryption import keys_by_resource
-from orchtw.authn.service_accounts.issuing import AccountTokens
+from orchtw.authn.service_accounts.token_issuer import AccountTokens
 from orchtw.config import Config
 from orchtw.config.settings import SETTINGS
 from orchtw.naming.names import Naming
@@ -83,7 +83,7 @@ def facts(
 def _settings(config: Config) -> Iterator[Fact]:
     gates = sorted(config.generic.gates.items())
     yield Equal(name="--feature-gates", text=",".join(f"{name}={on}" for name, on in gates))
-    yield Equal(name="--authorization-mode", text=",".join(config.authz.mode))
+    yield Equal(name="--authorization-mode", text=config.authz.source)
     for name in _SETTINGS:
         yield Equal(name=_flag(name), text=_text(SETTINGS[name].of(config)))
     for name in _FILES:

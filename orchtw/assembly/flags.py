@@ -61,7 +61,7 @@ def parse(arguments: Sequence[str], plugins: Plugins | None = None) -> Config:
     if wrong := _unusable(found):
         raise ConfigError(*wrong)
     made = reading.parse(arguments, choices(found), found)
-    if wrong := problems(made.admission, found):
+    if wrong := problems(made.admission, found, made.generic.gates, made.generic.emulated):
         raise ConfigError(*wrong)
     return made
 

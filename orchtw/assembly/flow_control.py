@@ -15,11 +15,11 @@ from orchtw.filters.chain import Stage
 from orchtw.filters.flow_control import PriorityAndFairness
 from orchtw.filters.max_in_flight import MaxInFlight
 from orchtw.flowcontrol.control import FlowControl
-from orchtw.flowcontrol.estimator import Work
 from orchtw.flowcontrol.exposition import FlowMetrics, in_flight_families
 from orchtw.flowcontrol.live import Live
 from orchtw.flowcontrol.samples import Samples
 from orchtw.flowcontrol.stats import InFlight
+from orchtw.flowcontrol.work_estimator import Work
 from orchtw.metrics.series import ShownFamily
 
 

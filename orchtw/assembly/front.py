@@ -23,11 +23,12 @@ from orchtw.audit.auditor import Auditor
 from orchtw.authn.union import AuthenticatorUnion
 from orchtw.authz.decision import Authorizer
 from orchtw.endpoints.paths import Endpoint
-from orchtw.filters.chain import declined, line, refused
+from orchtw.filters.chain import declined, refused
 from orchtw.filters.plans import Plans
 from orchtw.filters.screen import Screen
 from orchtw.logs.verbosity import Verbosity
 from orchtw.proxy.aggregated import Aggregated, PassingOn
+from orchtw.proxy.node_agents import SimulatedPlaces
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.serving.edge import Decline
 from orchtw.serving.edge import Screen as ScreenHeads
@@ -68,6 +69,7 @@ class FrontParts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     secret: bytes
     faults: Faults | None
     debugging: Sequence[Endpoint] = ()
+    simulated: SimulatedPlaces | None = None
     record: Recording | None = None
 
 
@@ -76,11 +78,14 @@ def front(base: Foundation, parts: FrontParts, table: StageTable) -> Front:
     config, aggregation = base.config, parts.aggregation
     origins = AllowedOrigins(config.serving.cors_allowed_origins)
     limit_s = config.requests.timeout_s
-    passing = PassingOn(aggregation.backends, base.reactor, limit_s, origins, aggregation.suspect, token_hex(8))
+    uids = config.generic.gates["RemoteRequestHeaderUID"]
+    passing = PassingOn(
+        aggregation.backends, base.reactor, limit_s, origins, aggregation.suspect, token_hex(8), uids=uids
+    )
     api = API(_api_parts(base, parts, origins, passing), config)
     aggregated = Aggregated(aggregation.api_services, passing, api.handler)
     placed = stages(table, _stage_host(base, parts, api, origins), config)
-    plans = Plans(line(placed, aggregated.handle), placed, aggregated, base.reactor.seconds)
+    plans = Plans(placed, aggregated, base.reactor.seconds)
     parts.metrics.show(plans.families())
     return Front(
         app=plans,
@@ -111,7 +116,7 @@ def _api_parts(base: Foundation, parts: FrontParts, origins: AllowedOrigins, pas
         accounts=parts.membership.accounts,
         verbosity=parts.verbosity,
         reactor=base.reactor,
-        transport=proxy_transport(base, origins),
+        transport=proxy_transport(base, origins, parts.simulated),
         limiting=parts.limiting,
         faults=parts.faults,
         debugging=parts.debugging,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
+from orchtw.apply.known_sets import KNOWN_SETS
 from orchtw.assembly.collector import Collector
 from orchtw.assembly.process_metrics import show_process
 from orchtw.assembly.reactor_lag import ReactorLag
@@ -37,6 +38,7 @@ from orchtw.outbound.metrics import CallMetrics
 from orchtw.registry.aggregation.metrics import AvailabilityMetrics
 from orchtw.registry.aggregation.services import ApiServices
 from orchtw.responses.list_metrics import ListMetrics
+from orchtw.schema.codec.known_fields import KNOWN_FIELDS
 from orchtw.serving.listener import Listener
 from orchtw.storage.metrics import StoreTimes, show_caches, show_store
 from orchtw.watch.frames import FRAME_BYTES
@@ -105,8 +107,10 @@ class Instruments:
         self._show_threads(resources)
         add(Read(one(lambda: resources.codecs.generated.known_parts.size_bytes), "orchtw_known_texts_bytes", GAUGE,
                  "Bytes of cached object parts, which need not be processed again."))  # fmt: skip
+        add(Read(one(lambda: KNOWN_SETS.size_bytes + KNOWN_FIELDS.size_bytes), "orchtw_known_sets_bytes", GAUGE,
+                 "Bytes of cached field sets, by which owners of fields are recorded."))  # fmt: skip
         show_process(self.registry)
-        build_info(self.registry, naming)
+        build_info(self.registry, naming, config.generic.git_version)
 
     def all_processes(self) -> AllProcesses | None:
         """Return the metrics of all processes, which may be known only after the endpoints have been made."""
@@ -163,9 +167,7 @@ class Instruments:
         add(Read(one(lambda: edge.budget.used_bytes), "orchtw_inflight_bytes", GAUGE,
                  "Bytes held for requests and responses, out of --max-inflight-bytes."))  # fmt: skip
 
-    def _served(
-        self, group: str, version: str, resource: str, subresource: str
-    ) -> tuple[str, str, str, str] | None:
+    def _served(self, group: str, version: str, resource: str, subresource: str) -> tuple[str, str, str, str] | None:
         """See `requests.Named`: of what other servers serve only the group version is known."""
         target = self._targets.find(group, version, resource)
         if target is not None:
@@ -187,8 +189,8 @@ def told_apart(naming: Naming) -> tuple[str, ...]:
     )
 
 
-def build_info(registry: Registry, naming: Naming) -> None:
+def build_info(registry: Registry, naming: Naming, git_version: str) -> None:
     """Register the build info, as `/version` reports it."""
-    document = version_of(naming)
+    document = version_of(git_version)
     family = gauges(naming.build_info_metric, "Build information, in the labels of a constant 1.", tuple(_BUILD))
     registry.add(family).of(*(document[key] for key in _BUILD.values())).value = 1

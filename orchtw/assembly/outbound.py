@@ -17,7 +17,7 @@ from orchtw.outbound.services import Resolver, ServiceReference
 from orchtw.outbound.tls import ClientTLS
 from orchtw.pki.files import read_certificates, read_key
 from orchtw.proxy.forwarding import ProxyTransport
-from orchtw.proxy.node_agents import AgentSettings, NodeAgents
+from orchtw.proxy.node_agents import AgentSettings, NodeAgents, SimulatedPlaces
 from orchtw.proxy.service import Backends
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
@@ -28,8 +28,13 @@ from orchtw.wire.objects import Object
 T = TypeVar("T")
 
 
-def proxy_transport(base: Foundation, origins: AllowedOrigins) -> ProxyTransport:
-    """Build what the flags ask for. Raises ConfigError for certificates that cannot be used."""
+def proxy_transport(
+    base: Foundation, origins: AllowedOrigins, simulated: SimulatedPlaces | None = None
+) -> ProxyTransport:
+    """Build what the flags ask for; `simulated` nodes are reached as the simulation says.
+
+    Raises ConfigError for certificates that cannot be used.
+    """
     options, resources = base.config.nodes, base.resources
     certificates = _Certificates(options)
     if certificates.given:
@@ -41,7 +46,7 @@ def proxy_transport(base: Foundation, origins: AllowedOrigins) -> ProxyTransport
         address_types=options.preferred_address_types,
         tls=lambda: certificates.tls,
     )
-    agents = NodeAgents(settings, resources.naming, resources.targets)
+    agents = NodeAgents(settings, resources.naming, resources.targets, simulated)
     backends = Backends(agents, resources.targets, SystemRandom(), base.service_map)
     return ProxyTransport(dialer=Dialer(resources.clock), agents=agents, backends=backends, origins=origins)
 

@@ -233,7 +233,7 @@ class APIServer(Service):
             folder=str(config.generic.data_dir),
             size=resources.store.size_bytes() / (1 << 20),
             objects=resources.objects,
-            modes=",".join(config.authz.mode),
+            modes=config.authz.source,
             kubeconfig=str(self._pki.kubeconfig),
         )
 

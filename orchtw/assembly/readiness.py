@@ -8,7 +8,7 @@ from typing import Final
 
 from twisted.internet.interfaces import IReactorTime
 
-from orchtw.assembly.bootstrap import STEPS
+from orchtw.assembly.bootstrap import steps_of
 from orchtw.assembly.flow_control import has_priorities
 from orchtw.assembly.foundation import Foundation
 from orchtw.assembly.resources import Resources
@@ -56,7 +56,7 @@ class Readiness:
         return cls(
             base.resources,
             controllers,
-            STEPS if config.cluster.bootstrap else (),
+            steps_of(config.generic.gates) if config.cluster.bootstrap else (),
             base.reactor,
             config.storage.etcd.healthcheck_timeout_s,
             agreement=agreement,

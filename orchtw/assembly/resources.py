@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
@@ -12,7 +13,8 @@ from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.checks import checks, consequences
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
-from orchtw.rules.runtime_config import enabled
+from orchtw.rules.runtime_config import GATED, enabled
+from orchtw.schema.additions import Additions
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.storage.cache.cacher import Cacher
@@ -20,11 +22,19 @@ from orchtw.storage.interface import Store
 from orchtw.watch.log import HISTORY_S
 
 
+@lru_cache(maxsize=4)
+def _release(
+    naming: Naming, additions: Additions, allow_privileged: bool, gates: frozenset[tuple[str, bool]]
+) -> Codecs:
+    """Return the codecs of the release under these options; the servers of one process share what they compile."""
+    found = checks(naming, allow_privileged=allow_privileged, gates=dict(gates))
+    return Codecs(Catalogue.load(naming, additions), found, consequences())
+
+
 class Resources:
     """Base of all other parts: catalogue, codecs, caches; `store` is the result of `claim_store`.
 
-    `offload` are the threads for computations that take long; `unsettled` is what quotas are charged for writes on
-    their way.
+    `offload`: threads for long computations. `unsettled`: what quotas are charged for writes on their way.
     """
 
     def __init__(self, config: Config, naming: Naming, reactor: Any, store: Store) -> None:
@@ -33,11 +43,16 @@ class Resources:
         self.store = store
         self.offload = Offload(reactor)
         self.unsettled = Unsettled()
-        self.catalogue = Catalogue.load(naming)
-        self.codecs = Codecs(
-            self.catalogue, checks(naming, allow_privileged=config.cluster.allow_privileged), consequences()
+        generic = config.generic
+        additions = Additions.of(generic.emulated, generic.gates, generic.gate_defaults)
+        release = _release(naming, additions, config.cluster.allow_privileged, frozenset(generic.gates.items()))
+        self.codecs = release.of_release()
+        self.catalogue = release.catalogue
+        self.enabled = tuple(
+            each
+            for each in enabled(self.catalogue, config.generic.runtime_config)
+            if generic.gates.get(GATED.get(f"{each.plural}.{naming.neutral(each.group)}", ""), True)
         )
-        self.enabled = enabled(self.catalogue, config.generic.runtime_config)
         self.targets = Targets(self.catalogue, self.codecs, self.enabled)
         self.cacher = Cacher(
             store,

@@ -14,11 +14,13 @@ from orchtw.authn.method import Authenticator
 from orchtw.authz.decision import Authorizer
 from orchtw.bootstrap.storage_versions import Unstated
 from orchtw.config import Config
+from orchtw.config.generic import GenericOptions
 from orchtw.endpoints.checks import HEALTHZ, LIVEZ, READYZ
 from orchtw.endpoints.health import Health
 from orchtw.errors import StatusError
 from orchtw.filters.chain import Placed, Stage
 from orchtw.filters.goaway import GoAway
+from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.filters.shutting_down import Doors, ShuttingDown
 from orchtw.filters.starting import Starting
 from orchtw.filters.storage_versions import StorageVersionStage
@@ -77,9 +79,28 @@ def going_away(chance: float) -> Stage | None:
     return GoAway(chance, random.random) if chance else None
 
 
+def impersonation(host: StageHost, options: GenericOptions) -> Stage:
+    """Return the stage that lets users act as others."""
+    if not options.gates["ConstrainedImpersonation"]:
+        return ImpersonationStage(host.authorizer, host.naming)
+    from orchtw.filters.constrained_impersonation import ConstrainedImpersonationStage
+
+    return ConstrainedImpersonationStage(host.authorizer, host.naming)
+
+
 def storage_version(host: StageHost) -> Stage | None:
     """Return the stage that holds back writes until StorageVersions are published."""
     return None if host.unstated is None else StorageVersionStage(host.unstated, host.naming)
+
+
+def console(config: Config) -> Stage | None:
+    """Return the stage with the console's page."""
+    asked = config.generic.console
+    if not (bool(config.simulation.parts) if asked is None else asked):
+        return None
+    from orchtw.console.pages import ConsoleStage
+
+    return ConsoleStage()
 
 
 FIELD_VALIDATION = "ServerSideFieldValidation"

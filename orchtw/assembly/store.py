@@ -15,7 +15,7 @@ from orchtw.registry.rewriting import StoredNames
 from orchtw.registry.stored_vocabulary import StoredVocabulary
 from orchtw.storage import make_store
 from orchtw.storage.encryption.store import EncryptedStore
-from orchtw.storage.encryption.transformer import Transformers
+from orchtw.storage.encryption.transformers import Transformers
 from orchtw.storage.interface import Evidence, Store, StoreHost
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from orchtw.authn.service_accounts.issuing import AccountTokens
+from orchtw.authn.service_accounts.token_issuer import AccountTokens
 from orchtw.proxy.connect import connect
 from orchtw.proxy.forwarding import ProxyTransport
 from orchtw.proxy.log import log
@@ -27,7 +27,7 @@ from orchtw.verbs.update import update
 from orchtw.verbs.watch import watch
 from orchtw.verbs.websocket import WebSocketWatch
 
-OBJECT_SUBRESOURCES = ("status", "finalize", "approval", "ephemeralcontainers")
+OBJECT_SUBRESOURCES = ("status", "finalize", "approval", "ephemeralcontainers", "resize")
 """Sub-resources that show and take the whole object."""
 
 CONNECT_SUBRESOURCES = ("exec", "attach", "portforward", "proxy")

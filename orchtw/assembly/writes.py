@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from random import SystemRandom
+from typing import Final
 
 from orchtw.admission.chain import Chain
 from orchtw.admission.host import AdmissionHost
@@ -29,6 +30,9 @@ from orchtw.writes.gate import WriteGate
 from orchtw.writes.object_interfaces import ServedSurface
 from orchtw.writes.write_path import Annotate, WritePath
 
+NAMES: Final = 8
+"""Names that are tried for an object whose name is generated (reference WRITE-30)."""
+
 
 def admission(
     base: Foundation,
@@ -36,11 +40,11 @@ def admission(
     caller: Caller,
     make_namespace: Callable[[str], Awaitable[None]],
 ) -> Admissions:
-    """Return the admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there.
-    """
+    """Return the admission plugins that the flags ask for. Raises ConfigError for flags with unknown names."""
     config, resources, metrics = base.config, base.resources, AdmissionMetrics()
     host = AdmissionHost(
         gates=config.generic.gates,
+        release=config.generic.emulated,
         naming=resources.naming,
         clock=resources.clock,
         random=SystemRandom(),
@@ -81,7 +85,8 @@ def write_path(
         store=resources.store,
         random=SystemRandom(),
     )
-    resources.targets.configure(host, config.generic.gates, config.cluster, config.storage)
+    generic = config.generic
+    resources.targets.configure(host, generic.gates, config.cluster, config.storage, generic.emulated)
     stamp = Stamp(now=time.time, new_uid=new_uuid)
     ownership = FieldOwnership(resources.targets, resources.naming)
     return WritePath(
@@ -95,6 +100,7 @@ def write_path(
         times,
         gate,
         annotate,
+        NAMES if config.generic.gates["RetryGenerateName"] else 1,
     )
 
 
@@ -103,6 +109,4 @@ def own_registry(
 ) -> Registry:
     """Return what clients of this process write through; `asked` counts their requests."""
     resources = base.resources
-    return Registry(
-        targets=resources.targets, writes=writes, deletion=deletion, cacher=resources.cacher, asked=asked
-    )
+    return Registry(targets=resources.targets, writes=writes, deletion=deletion, cacher=resources.cacher, asked=asked)

@@ -143,6 +143,26 @@ class Ensurer(msgspec.Struct, frozen=True, kw_only=True):
         if live is not None and mine(old := await self.writes.load(write, live)):
             await self.writes.remove(write, live, old)
 
+    async def change(
+        self, group: str, version: str, plural: str, obj: Object, change: Callable[[Object], Object | None]
+    ) -> None:
+        """Set the object of the name of `obj` to the result of `change`; None leaves it.
+
+        A missing object is not created.
+        """
+        write = self._write(group, version, plural, obj)
+
+        def renew(live: Object | None) -> Object:
+            if live is None:
+                raise NotFound.generic()
+            wanted = change(live) or live
+            wanted = fit_own(write.target.codec, {**wanted, "metadata": {**wanted["metadata"]}})
+            wanted["metadata"].pop("resourceVersion", None)
+            return wanted
+
+        with suppress(NotFound):
+            await self.writes.update(write, renew)
+
     async def change_status(
         self, group: str, version: str, plural: str, name: str, change: Callable[[Object], Object | None]
     ) -> None:

@@ -18,6 +18,7 @@ from orchtw.wire.json_values import loads
 
 NAME = "extension-apiserver-authentication"
 CLIENT_CA, PROXY_CA = "client-ca-file", "requestheader-client-ca-file"
+UID_HEADERS = "requestheader-uid-headers"
 
 
 class AuthenticationInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +27,7 @@ class AuthenticationInfo(msgspec.Struct, frozen=True, kw_only=True):
     client_ca: str = ""
     proxy_ca: str = ""
     username_headers: tuple[str, ...] = ()
+    uid_headers: tuple[str, ...] = ()
     group_headers: tuple[str, ...] = ()
     extra_prefixes: tuple[str, ...] = ()
     allowed_names: tuple[str, ...] = ()
@@ -43,12 +45,15 @@ class AuthenticationInfo(msgspec.Struct, frozen=True, kw_only=True):
         if proxy_ca:
             found[PROXY_CA] = proxy_ca
             for key, ours in self._lists().items():
+                if key == UID_HEADERS and not ours:  # one that releases before 1.32 do not have
+                    continue
                 found[key] = orjson.dumps(list(dict.fromkeys((*_list(data.get(key, "")), *ours)))).decode()
         return found
 
     def _lists(self) -> dict[str, tuple[str, ...]]:
         return {
             "requestheader-username-headers": self.username_headers,
+            UID_HEADERS: self.uid_headers,
             "requestheader-group-headers": self.group_headers,
             "requestheader-extra-headers-prefix": self.extra_prefixes,
             "requestheader-allowed-names": self.allowed_names,

@@ -23,7 +23,7 @@ from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.registry.write import Write
 from orchtw.request import UserInfo
-from orchtw.responses.slices import in_turns
+from orchtw.responses.slices import in_turns, turn
 from orchtw.rules.options import DeleteOptions
 from orchtw.rules.selectors import parse_fields, parse_labels
 from orchtw.schema.codec.body import fit_value
@@ -238,6 +238,17 @@ class InProcessClient:
         entry = await self._entry(target, namespace, name)
         return None if entry is None else CachedItem(target, entry)
 
+    async def _written(self, target: Target, entry: Entry, *, whole: bool = True) -> Object:
+        """Return an object that has been written, in a turn that has time for what its writer does next.
+
+        Many writes are committed together: their writers would hold the reactor if they all went on at once.
+        """
+        await turn(self._registry.cacher.turns)
+        if not whole:
+            place = {"namespace": entry.namespace} if entry.namespace else {}
+            return {"metadata": {"name": entry.name, **place, "resourceVersion": str(entry.revision)}}
+        return await self._registry.writes.read(target, entry)
+
     @staticmethod
     async def _entry(target: Target, namespace: str, name: str) -> Entry | None:
         if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
@@ -257,22 +268,29 @@ class InProcessClient:
         follow.start(int(since))
         return follow
 
-    async def create(self, resource: Resource, namespace: str, obj: Object) -> Object:
+    async def create(self, resource: Resource, namespace: str, obj: Object, *, whole: bool = True) -> Object:
         target = self._asked("POST", resource)
         write = self._write(target, namespace, obj.get("metadata", {}).get("name", ""))
-        writes = self._registry.writes
-        return await writes.read(target, await writes.create(write, _canonical(target, obj)))
+        entry = await self._registry.writes.create(write, _canonical(target, obj))
+        return await self._written(target, entry, whole=whole)
 
     async def update(
         self, resource: Resource, namespace: str, name: str, obj: Object, subresource: str = ""
     ) -> Object:
         target = self._asked("PUT", resource, subresource)
-        write = self._write(target, namespace, name, subresource, whole=True)
-        written = await self._registry.writes.update(write, lambda live: _canonical(target, obj))
-        return await self._registry.writes.read(target, written.entry)
+        write = self._write(target, namespace, name, subresource)
+        written = await self._registry.writes.update(write, lambda live: _canonical(target, obj, live))
+        return await self._written(target, written.entry)
 
     async def patch(
-        self, resource: Resource, namespace: str, name: str, changes: Object, subresource: str = ""
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        changes: Object,
+        subresource: str = "",
+        *,
+        whole: bool = True,
     ) -> Object:
         target = self._asked("PATCH", resource, subresource)
 
@@ -281,11 +299,11 @@ class InProcessClient:
             if live is None:
                 raise NotFound.of(resource.plural, resource.group, name)
             live["metadata"].pop("resourceVersion")
-            return _canonical(target, merge_patch(live, changes))
+            return _canonical(target, merge_patch(live, changes), live)
 
         write = self._write(target, namespace, name, subresource, from_live=True)
         written = await self._registry.writes.update(write, apply)
-        return await self._registry.writes.read(target, written.entry)
+        return await self._written(target, written.entry, whole=whole)
 
     async def apply(
         self, resource: Resource, namespace: str, name: str, wanted: Object, manager: str, size_bytes: int = 0
@@ -350,7 +368,6 @@ class InProcessClient:
         subresource: str = "",
         *,
         from_live: bool = False,
-        whole: bool = False,
     ) -> Write:
         if self._guard is not None:
             self._guard()
@@ -361,11 +378,12 @@ class InProcessClient:
             user=self._user,
             subresource=subresource,
             from_live=from_live,
-            whole=whole,
+            shares=True,
             manager=self._manager,
             guard=self._guard,
         )
 
 
-def _canonical(target: Target, obj: Object) -> Object:
-    return fit_value(target.codec, obj, IGNORE)[0]
+def _canonical(target: Target, obj: Object, live: Object | None = None) -> Object:
+    """Return a canonical object; it shares parts with the live one, which it mostly equals, but none with `obj`."""
+    return fit_value(target.codec, obj, IGNORE, live=live)[0]

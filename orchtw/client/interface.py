@@ -152,8 +152,11 @@ class Client(Protocol):
     def watch(self, resource: Resource, since: str, receiver: Receiver) -> Watch:
         """Follow all objects of a resource from a listed version on."""
 
-    async def create(self, resource: Resource, namespace: str, obj: Object) -> Object:
-        """Create and return the stored object. Raises AlreadyExists (409), Invalid (422), Forbidden (403)."""
+    async def create(self, resource: Resource, namespace: str, obj: Object, *, whole: bool = True) -> Object:
+        """Create and return the stored object. Raises AlreadyExists (409), Invalid (422), Forbidden (403).
+
+        Unless it is wanted `whole`, the result may have no more than its name, namespace and resourceVersion.
+        """
 
     async def update(
         self, resource: Resource, namespace: str, name: str, obj: Object, subresource: str = ""
@@ -161,9 +164,19 @@ class Client(Protocol):
         """Replace the object; a resourceVersion must be the stored one. Raises Conflict (409), NotFound (404)."""
 
     async def patch(
-        self, resource: Resource, namespace: str, name: str, changes: Object, subresource: str = ""
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        changes: Object,
+        subresource: str = "",
+        *,
+        whole: bool = True,
     ) -> Object:
-        """Merge `changes` (RFC 7386); uid and resourceVersion in them are preconditions. Raises as `update`."""
+        """Merge `changes` (RFC 7386); uid and resourceVersion in them are preconditions. Raises as `update`.
+
+        `whole` is that of `create`.
+        """
 
     async def apply(
         self, resource: Resource, namespace: str, name: str, wanted: Object, manager: str, size_bytes: int = 0

@@ -14,9 +14,9 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.client.event_recorder import EventRecorder
+from orchtw.client.fencing import Tenure
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Client, Item
-from orchtw.client.tenure import Tenure
 from orchtw.client.vital_signs import VitalSigns
 from orchtw.errors import AlreadyExists, NotFound, StatusError
 from orchtw.storage.interface import KeptValue

@@ -12,6 +12,8 @@ import msgspec
 import orjson
 
 from orchtw.errors import BadRequest
+from orchtw.flags.exit_status import document_exit_status
+from orchtw.flags.version import add_version
 from orchtw.naming.names import VOCABULARIES, Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
@@ -79,7 +81,8 @@ def _document(body: bytes, *, is_yaml: bool) -> object:
         raise unrecognized(body, "", str(error)) from None
 
 
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     shared = argparse.ArgumentParser(add_help=False)
     add = shared.add_argument
     add("files", nargs="*", default=[_STDIN], metavar="FILE", help="input files; none or - means standard input")
@@ -90,10 +93,17 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="orch-envelope", description="Converts API objects between encodings.")
     commands = parser.add_subparsers(dest="command", required=True)
     decode = commands.add_parser("decode", parents=[shared], help="convert envelopes to JSON or YAML")
-    decode.add_argument("--output", choices=("json", "yaml"), default="json")
+    decode.add_argument("--output", choices=("json", "yaml"), default="json", help="encoding of the outputs")
     commands.add_parser("encode", parents=[shared], help="convert JSON or YAML to envelopes").set_defaults(
         output="pb"
     )
+    add_version(parser)
+    document_exit_status(parser)
+    return parser
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = command_line()
     arguments = parser.parse_args(argv)
     if arguments.command == "encode" and len(arguments.files) > 1 and arguments.out_dir is None:
         parser.error("several envelopes need --out-dir")

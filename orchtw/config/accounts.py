@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import attrs
-
 from orchtw.config.about import about
+from orchtw.config.subjects import options, setting
 from orchtw.flags.flag import BOOLEAN, DURATION, LIST, PATH, PATHS, TEXT
 
 
-@attrs.frozen(kw_only=True)
+@options
 class AccountOptions:
     """Options of service account tokens."""
 
-    signing_key_file: Path | None = attrs.field(
+    signing_key_file: Path | None = setting(
         default=None,
         metadata=about(
             "Service accounts",
@@ -22,7 +21,7 @@ class AccountOptions:
             PATH,
         ),
     )
-    private_key_file: Path | None = attrs.field(
+    private_key_file: Path | None = setting(
         default=None,
         metadata=about(
             "Service accounts",
@@ -30,7 +29,7 @@ class AccountOptions:
             PATH,
         ),
     )
-    key_file: tuple[Path, ...] = attrs.field(
+    key_file: tuple[Path, ...] = setting(
         default=(),
         metadata=about(
             "Service accounts",
@@ -38,7 +37,7 @@ class AccountOptions:
             PATHS,
         ),
     )
-    issuer: tuple[str, ...] = attrs.field(
+    issuer: tuple[str, ...] = setting(
         default=(),
         metadata=about(
             "Service accounts",
@@ -47,7 +46,7 @@ class AccountOptions:
             LIST,
         ),
     )
-    api_audiences: tuple[str, ...] = attrs.field(
+    api_audiences: tuple[str, ...] = setting(
         default=(),
         metadata=about(
             "Service accounts",
@@ -56,7 +55,7 @@ class AccountOptions:
             flag="api-audiences",
         ),
     )
-    lookup: bool = attrs.field(
+    lookup: bool = setting(
         default=True,
         metadata=about(
             "Service accounts",
@@ -64,13 +63,13 @@ class AccountOptions:
             BOOLEAN,
         ),
     )
-    max_token_expiration_s: float = attrs.field(
+    max_token_expiration_s: float = setting(
         default=0.0,
         metadata=about(
             "Service accounts", "Maximum lifetime of an issued token, at least 1h; 0 means as requested.", DURATION
         ),
     )
-    extend_token_expiration: bool = attrs.field(
+    extend_token_expiration: bool = setting(
         default=True,
         metadata=about(
             "Service accounts",
@@ -78,7 +77,7 @@ class AccountOptions:
             BOOLEAN,
         ),
     )
-    jwks_uri: str = attrs.field(
+    jwks_uri: str = setting(
         default="",
         metadata=about(
             "Service accounts",
@@ -86,7 +85,7 @@ class AccountOptions:
             TEXT,
         ),
     )
-    root_ca_file: Path | None = attrs.field(
+    root_ca_file: Path | None = setting(
         default=None,
         metadata=about(
             "Service accounts",

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import attrs
-
 from orchtw.config.about import about
+from orchtw.config.subjects import options, setting
 from orchtw.flags.flag import INTEGER, LIST, PATH
 
 
-@attrs.frozen(kw_only=True)
+@options
 class AdmissionOptions:
     """Options of admission plugins."""
 
-    enable_admission_plugins: tuple[str, ...] = attrs.field(
+    enable_admission_plugins: tuple[str, ...] = setting(
         default=(),
         metadata=about(
             "Admission",
@@ -23,10 +22,10 @@ class AdmissionOptions:
             LIST,
         ),
     )
-    disable_admission_plugins: tuple[str, ...] = attrs.field(
+    disable_admission_plugins: tuple[str, ...] = setting(
         default=(), metadata=about("Admission", "Admission plugins not to run, including default ones.", LIST)
     )
-    admission_control: tuple[str, ...] = attrs.field(
+    admission_control: tuple[str, ...] = setting(
         default=(),
         metadata=about(
             "Admission",
@@ -34,11 +33,11 @@ class AdmissionOptions:
             LIST,
         ),
     )
-    admission_control_config_file: Path | None = attrs.field(
+    admission_control_config_file: Path | None = setting(
         default=None,
         metadata=about("Admission", "AdmissionConfiguration file with the configuration of admission plugins.", PATH),
     )
-    default_not_ready_toleration_seconds: int = attrs.field(
+    default_not_ready_toleration_seconds: int = setting(
         default=300,
         metadata=about(
             "Admission",
@@ -46,7 +45,7 @@ class AdmissionOptions:
             INTEGER,
         ),
     )
-    default_unreachable_toleration_seconds: int = attrs.field(
+    default_unreachable_toleration_seconds: int = setting(
         default=300,
         metadata=about(
             "Admission", "How long pods tolerate an unreachable node, in seconds, unless they say otherwise.", INTEGER

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import attrs
+import msgspec
 
 from orchtw.config import feature_gates, metrics
 from orchtw.config.accounts import AccountOptions
@@ -22,9 +22,11 @@ from orchtw.config.cluster import ADDRESS_TYPES, ClusterOptions
 from orchtw.config.controllers import ElectionOptions
 from orchtw.config.etcd_checks import etcd_problems
 from orchtw.config.hosts import is_address, is_dns_name, split_host
+from orchtw.config.releases import RELEASES
 from orchtw.config.serving import RequestOptions, ServingOptions
 from orchtw.config.settings import Config
 from orchtw.config.signing import SigningOptions
+from orchtw.config.simulation import ALL_CONTROLLERS
 from orchtw.naming.names import VOCABULARIES
 from orchtw.values.ports import HIGHEST, port_range
 
@@ -46,8 +48,7 @@ MAX_HTTP2_STREAMS = 1000  # four times kube-apiserver's default: one SETTINGS fr
 _HSTS = re.compile(r"max-age=\d{1,15}|includeSubDomains|preload", re.ASCII)
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Choices:
+class Choices(msgspec.Struct, frozen=True, kw_only=True):
     """Names that flags can choose from, each in the order of its registry.
 
     They replace the field's name in braces in a flag's help.
@@ -79,13 +80,12 @@ def check(config: Config, choices: Choices) -> list[str]:
         *_hosts(config.serving),
         _node_ports(config.cluster.service_node_port_range),
         *_modes(config.authz.mode, choices.authorization_modes),
-        _one_of(
-            "authentication-token-webhook-version", config.authn.webhook.version, REVIEW_VERSIONS
-        ),
+        _one_of("authentication-token-webhook-version", config.authn.webhook.version, REVIEW_VERSIONS),
         *_oidc(config.authn.oidc),
+        *_configuration_files(config),
         *_files_of_modes(config.authz),
         _one_of("authorization-webhook-version", config.authz.webhook.version, REVIEW_VERSIONS),
-        *_controllers(config.controllers.names, choices.controllers),
+        *_controllers(config, choices.controllers),
         *_election(config.controllers.election),
         *_accounts(config.accounts),
         *_signing(config.signing),
@@ -95,15 +95,8 @@ def check(config: Config, choices: Choices) -> list[str]:
             _one_of("orchlet-preferred-address-types", each, ADDRESS_TYPES)
             for each in config.nodes.preferred_address_types
         ),
+        *_pairs(config),
     ]
-    if (config.nodes.client_certificate is None) != (config.nodes.client_key is None):
-        problems.append("--orchlet-client-certificate and --orchlet-client-key must be given together")
-    if (config.aggregation.proxy_client_cert_file is None) != (config.aggregation.proxy_client_key_file is None):
-        problems.append("--proxy-client-cert-file and --proxy-client-key-file must be given together")
-    if (config.authn.request_header.client_ca_file is None) != (not config.authn.request_header.username_headers):
-        problems.append("--requestheader-client-ca-file and --requestheader-username-headers must be given together")
-    if (config.serving.tls.cert_file is None) != (config.serving.tls.private_key_file is None):
-        problems.append("--tls-cert-file and --tls-private-key-file must be given together")
     if config.cluster.join_secret_file is not None and config.storage.backend in ("sqlite", "memory"):
         problems.append("--join-secret-file: only where servers share the store (--storage-backend=etcd3)")
     if config.generic.data_dir is None or not str(config.generic.data_dir):
@@ -181,6 +174,8 @@ def _processes(config: Config) -> list[str]:
         problems.append("--workers: only on Linux, where the kernel spreads connections over the processes")
     if config.generic.enable_faults and config.serving.workers > 1:
         problems.append("--enable-faults: not with --workers above 1, since each process would count on its own")
+    if config.simulation.parts and config.simulation.speed == 0 and config.serving.workers > 1:
+        problems.append("--simulate-speed 0: not with --workers, where only one process could advance the time")
     if config.history.enabled and config.serving.workers > 1:
         problems.append("--enable-history: not with --workers, whose processes would each record writes of their own")
     return problems
@@ -226,6 +221,7 @@ def _not_positive(config: Config) -> list[str]:
         ("concurrent-namespace-syncs", config.controllers.concurrent_namespace_syncs),
         ("concurrent-gc-syncs", config.controllers.concurrent_gc_syncs),
         ("concurrent-serviceaccount-token-syncs", config.controllers.concurrent_serviceaccount_token_syncs),
+        ("legacy-service-account-token-clean-up-period", config.controllers.legacy_token_clean_up_period_s),
         ("namespace-sync-period", config.controllers.namespace_sync_period_s),
         ("concurrent-resource-quota-syncs", config.controllers.concurrent_resource_quota_syncs),
         ("resource-quota-sync-period", config.controllers.resource_quota_sync_period_s),
@@ -264,8 +260,26 @@ def _hosts(options: ServingOptions) -> list[str]:
     return problems
 
 
+def _pairs(config: Config) -> Iterator[str]:
+    """Yield the problems of flags that need each other."""
+    if (config.nodes.client_certificate is None) != (config.nodes.client_key is None):
+        yield "--orchlet-client-certificate and --orchlet-client-key must be given together"
+    if (config.aggregation.proxy_client_cert_file is None) != (config.aggregation.proxy_client_key_file is None):
+        yield "--proxy-client-cert-file and --proxy-client-key-file must be given together"
+    if (config.authn.request_header.client_ca_file is None) != (not config.authn.request_header.username_headers):
+        yield "--requestheader-client-ca-file and --requestheader-username-headers must be given together"
+    if config.authn.request_header.uid_headers and not config.generic.gates["RemoteRequestHeaderUID"]:
+        yield "--requestheader-uid-headers needs feature gate RemoteRequestHeaderUID"
+    if (config.serving.tls.cert_file is None) != (config.serving.tls.private_key_file is None):
+        yield "--tls-cert-file and --tls-private-key-file must be given together"
+
+
 def _gates(config: Config) -> Iterator[str]:
-    _, problems = feature_gates.resolve(config.generic.feature_gates, config.generic.vocabulary)
+    generic = config.generic
+    for flag, release in (("emulated-version", generic.emulated_version), ("report-release", generic.report_release)):
+        if release not in RELEASES:
+            yield f'--{flag}: "{release}" is not a known release, must be one of {", ".join(RELEASES)}'
+    _, problems = feature_gates.resolve(generic.feature_gates, generic.vocabulary, generic.emulated_version)
     yield from (f"--feature-gates: {problem}" for problem in problems)
 
 
@@ -345,11 +359,32 @@ def _files_of_modes(options: AuthorizationOptions) -> list[str]:
         problems.append("--authorization-mode: mode ABAC needs --authorization-policy-file")
     if "Webhook" in modes and webhook is None:
         problems.append("--authorization-mode: mode Webhook needs --authorization-webhook-config-file")
-    if policies is not None and "ABAC" not in modes:
+    if policies is not None and "ABAC" not in modes and options.config_file is None:
         problems.append("--authorization-policy-file: cannot be given without mode ABAC in --authorization-mode")
     if webhook is not None and "Webhook" not in modes:
         text = "cannot be given without mode Webhook in --authorization-mode"
         problems.append(f"--authorization-webhook-config-file: {text}")
+    return problems
+
+
+def _configuration_files(config: Config) -> list[str]:
+    """Return the problems of the files that take the place of flags (reference AUTHN-62, AUTHZ-40)."""
+    authn, gates = config.authn, config.generic.gates
+    problems = []
+    if authn.config_file is not None:
+        if not gates["StructuredAuthenticationConfiguration"]:
+            problems.append("--authentication-config needs feature gate StructuredAuthenticationConfiguration")
+        if authn.oidc != OIDCOptions():
+            problems.append("authentication-config file and oidc-* flags are mutually exclusive")
+    authz, unset = config.authz, AuthorizationOptions()
+    if authz.config_file is not None:
+        if not gates["StructuredAuthorizationConfiguration"]:
+            problems.append("--authorization-config needs feature gate StructuredAuthorizationConfiguration")
+        if (authz.mode, authz.webhook) != (unset.mode, unset.webhook):
+            problems.append(
+                "--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* "
+                "flags are defined"
+            )
     return problems
 
 
@@ -373,19 +408,25 @@ def _oidc(options: OIDCOptions) -> list[str]:
     return problems
 
 
-def _controllers(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
-    """Return the unknown names in `--controllers`."""
-    return [
-        f'--controllers: "{name}" is not in the list of known controllers: {", ".join(known)}'
-        for name in names
-        if name.removeprefix("-") not in ("*", *known)
-    ]
+def _controllers(config: Config, known: tuple[str, ...]) -> list[str]:
+    """Return the unknown names in `--controllers`, and those of a simulation that is not switched on."""
+    simulated = config.simulation.parts.controllers
+    problems = []
+    for name in config.controllers.names:
+        if name in known:  # also that of a plugin with the name of a simulated one
+            continue
+        if name.removeprefix("-") not in ("*", *known, *ALL_CONTROLLERS):
+            problems.append(f'--controllers: "{name}" is not in the list of known controllers: {", ".join(known)}')
+        elif name in ALL_CONTROLLERS and name not in simulated:
+            problems.append(f'--controllers: "{name}" needs the part of --simulate that has it')
+    return problems
+
 
 
 def _accounts(options: AccountOptions) -> list[str]:
     """Return the problems of the `--service-account` flags."""
     problems = [
-        f'--service-account-issuer: "{issuer}" contains a \':\' and is not a valid URL'
+        f"--service-account-issuer: \"{issuer}\" contains a ':' and is not a valid URL"
         for issuer in options.issuer
         if ":" in issuer and not _is_url(issuer)
     ]

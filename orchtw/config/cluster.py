@@ -5,25 +5,24 @@ from __future__ import annotations
 import ipaddress
 from pathlib import Path
 
-import attrs
-
 from orchtw.config.about import about
 from orchtw.config.service_map import SERVICE_MAPPINGS, ServiceMapping
+from orchtw.config.subjects import options, setting
 from orchtw.flags.flag import BOOLEAN, DURATION, INTEGER, LIST, PATH, TEXT
 from orchtw.values.ports import HIGHEST, port_range
 
 ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 
 
-@attrs.frozen(kw_only=True)
+@options
 class ClusterOptions:
     """Options that the servers of a cluster have in common."""
 
-    allow_privileged: bool = attrs.field(
+    allow_privileged: bool = setting(
         default=False,
         metadata=about("Cluster", "Allow privileged containers and Windows host processes in pods.", BOOLEAN),
     )
-    service_cluster_ip_range: tuple[str, ...] = attrs.field(
+    service_cluster_ip_range: tuple[str, ...] = setting(
         default=("10.0.0.0/24",),
         metadata=about(
             "Cluster",
@@ -32,13 +31,13 @@ class ClusterOptions:
             LIST,
         ),
     )
-    service_node_port_range: str = attrs.field(
+    service_node_port_range: str = setting(
         default="30000-32767",
         metadata=about(
             "Cluster", "Port range for the node ports of Services: first-last, or first+count (30000+99).", TEXT
         ),
     )
-    bootstrap: bool = attrs.field(
+    bootstrap: bool = setting(
         default=True,
         metadata=about(
             "Cluster",
@@ -47,7 +46,7 @@ class ClusterOptions:
             BOOLEAN,
         ),
     )
-    join_secret_file: Path | None = attrs.field(
+    join_secret_file: Path | None = setting(
         default=None,
         metadata=about(
             "Cluster",
@@ -57,7 +56,7 @@ class ClusterOptions:
             PATH,
         ),
     )
-    service_map: tuple[ServiceMapping, ...] = attrs.field(
+    service_map: tuple[ServiceMapping, ...] = setting(
         default=(),
         metadata=about(
             "Cluster",
@@ -66,7 +65,7 @@ class ClusterOptions:
             SERVICE_MAPPINGS,
         ),
     )
-    service_map_file: Path | None = attrs.field(
+    service_map_file: Path | None = setting(
         default=None,
         metadata=about(
             "Cluster",
@@ -74,7 +73,7 @@ class ClusterOptions:
             PATH,
         ),
     )
-    endpoint_reconciler_type: str = attrs.field(
+    endpoint_reconciler_type: str = setting(
         default="lease",
         metadata=about(
             "Cluster",
@@ -83,7 +82,7 @@ class ClusterOptions:
             TEXT,
         ),
     )
-    apiserver_count: int = attrs.field(
+    apiserver_count: int = setting(
         default=1,
         metadata=about(
             "Cluster", "Number of servers in the cluster, for --endpoint-reconciler-type=master-count.", INTEGER
@@ -101,25 +100,25 @@ class ClusterOptions:
         return port_range(self.service_node_port_range) or (1, HIGHEST)
 
 
-@attrs.frozen(kw_only=True)
+@options
 class NodeOptions:
     """Options of connections to node agents."""
 
-    https: bool = attrs.field(
+    https: bool = setting(
         default=True, metadata=about("Node agents", "Connect to node agents by HTTPS.", BOOLEAN)
     )
-    port: int = attrs.field(
+    port: int = setting(
         default=10250,
         metadata=about("Node agents", "Port of node agents whose node status does not name one.", INTEGER),
     )
-    timeout_s: float = attrs.field(
+    timeout_s: float = setting(
         default=5.0, metadata=about("Node agents", "Timeout for connecting to a node agent.", DURATION)
     )
-    preferred_address_types: tuple[str, ...] = attrs.field(
+    preferred_address_types: tuple[str, ...] = setting(
         default=ADDRESS_TYPES,
         metadata=about("Node agents", "Types of node addresses to try, in order of preference.", LIST),
     )
-    certificate_authority: Path | None = attrs.field(
+    certificate_authority: Path | None = setting(
         default=None,
         metadata=about(
             "Node agents",
@@ -127,22 +126,22 @@ class NodeOptions:
             PATH,
         ),
     )
-    client_certificate: Path | None = attrs.field(
+    client_certificate: Path | None = setting(
         default=None,
         metadata=about(
             "Node agents", "Client certificate (PEM) for connections to node agents, followed by its chain.", PATH
         ),
     )
-    client_key: Path | None = attrs.field(
+    client_key: Path | None = setting(
         default=None, metadata=about("Node agents", "Private key (PEM) of --orchlet-client-certificate.", PATH)
     )
 
 
-@attrs.frozen(kw_only=True)
+@options
 class AggregationOptions:
     """Options of connections to aggregated API servers."""
 
-    proxy_client_cert_file: Path | None = attrs.field(
+    proxy_client_cert_file: Path | None = setting(
         default=None,
         metadata=about(
             "Aggregation",
@@ -150,10 +149,10 @@ class AggregationOptions:
             PATH,
         ),
     )
-    proxy_client_key_file: Path | None = attrs.field(
+    proxy_client_key_file: Path | None = setting(
         default=None, metadata=about("Aggregation", "Private key (PEM) of --proxy-client-cert-file.", PATH)
     )
-    enable_aggregator_routing: bool = attrs.field(
+    enable_aggregator_routing: bool = setting(
         default=False,
         metadata=about(
             "Aggregation",
@@ -163,11 +162,11 @@ class AggregationOptions:
     )
 
 
-@attrs.frozen(kw_only=True)
+@options
 class IdentityOptions:
     """Options of this server's identity Lease."""
 
-    duration_seconds: int = attrs.field(
+    duration_seconds: int = setting(
         default=3600,
         metadata=about(
             "Storage",
@@ -175,7 +174,7 @@ class IdentityOptions:
             INTEGER,
         ),
     )
-    renew_interval_seconds: int = attrs.field(
+    renew_interval_seconds: int = setting(
         default=10,
         metadata=about(
             "Storage",

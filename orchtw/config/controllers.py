@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import attrs
-
 from orchtw.config.about import about
-from orchtw.config.subjects import subject
+from orchtw.config.subjects import options, setting, subject
 from orchtw.flags.flag import BOOLEAN, DURATION, INTEGER, LIST, TEXT
 
 
-@attrs.frozen(kw_only=True)
+@options
 class ElectionOptions:
     """Options of leader election among several servers."""
 
-    enabled: bool | None = attrs.field(
+    enabled: bool | None = setting(
         default=None,
         metadata=about(
             "Controllers",
@@ -24,7 +22,7 @@ class ElectionOptions:
             flag="leader-elect",
         ),
     )
-    lease_duration_s: float = attrs.field(
+    lease_duration_s: float = setting(
         default=15.0,
         metadata=about(
             "Controllers",
@@ -32,7 +30,7 @@ class ElectionOptions:
             DURATION,
         ),
     )
-    renew_deadline_s: float = attrs.field(
+    renew_deadline_s: float = setting(
         default=10.0,
         metadata=about(
             "Controllers",
@@ -40,27 +38,27 @@ class ElectionOptions:
             DURATION,
         ),
     )
-    retry_period_s: float = attrs.field(
+    retry_period_s: float = setting(
         default=2.0,
         metadata=about("Controllers", "Interval between attempts to acquire or renew the Lease.", DURATION),
     )
-    resource_lock: str = attrs.field(
+    resource_lock: str = setting(
         default="leases",
         metadata=about("Controllers", "Kind of object used as the lock; only leases is supported.", TEXT),
     )
-    resource_name: str = attrs.field(
+    resource_name: str = setting(
         default="", metadata=about("Controllers", "Name of the Lease; empty means orch-controller-manager.", TEXT)
     )
-    resource_namespace: str = attrs.field(
+    resource_namespace: str = setting(
         default="", metadata=about("Controllers", "Namespace of the Lease; empty means orch-system.", TEXT)
     )
 
 
-@attrs.frozen(kw_only=True)
+@options
 class ControllerOptions:
     """Options of the controllers."""
 
-    names: tuple[str, ...] = attrs.field(
+    names: tuple[str, ...] = setting(
         default=("*",),
         metadata=about(
             "Controllers",
@@ -70,21 +68,31 @@ class ControllerOptions:
             flag="controllers",
         ),
     )
-    enable_garbage_collector: bool = attrs.field(
+    enable_garbage_collector: bool = setting(
         default=True,
         metadata=about("Controllers", "Run the garbage collector, and honour its finalizers on deletion.", BOOLEAN),
     )
-    concurrent_namespace_syncs: int = attrs.field(
+    concurrent_namespace_syncs: int = setting(
         default=10, metadata=about("Controllers", "Number of namespaces to empty concurrently.", INTEGER)
     )
-    concurrent_gc_syncs: int = attrs.field(
+    concurrent_gc_syncs: int = setting(
         default=20, metadata=about("Controllers", "Number of garbage collector workers.", INTEGER)
     )
-    concurrent_serviceaccount_token_syncs: int = attrs.field(
+    concurrent_serviceaccount_token_syncs: int = setting(
         default=5,
         metadata=about("Controllers", "Number of service account token Secrets to reconcile concurrently.", INTEGER),
     )
-    namespace_deletion_grace_period_s: float = attrs.field(
+    legacy_token_clean_up_period_s: float = setting(
+        default=365 * 24 * 3600.0,
+        metadata=about(
+            "Controllers",
+            "Time without a use after which a generated token in a Secret is marked invalid, and as long again until "
+            "it is deleted.",
+            DURATION,
+            flag="legacy-service-account-token-clean-up-period",
+        ),
+    )
+    namespace_deletion_grace_period_s: float = setting(
         default=0.0,
         metadata=about(
             "Controllers",
@@ -92,13 +100,13 @@ class ControllerOptions:
             DURATION,
         ),
     )
-    namespace_sync_period_s: float = attrs.field(
+    namespace_sync_period_s: float = setting(
         default=300.0, metadata=about("Controllers", "Interval between resyncs of all namespaces.", DURATION)
     )
-    concurrent_resource_quota_syncs: int = attrs.field(
+    concurrent_resource_quota_syncs: int = setting(
         default=5, metadata=about("Controllers", "Number of ResourceQuotas to recount concurrently.", INTEGER)
     )
-    resource_quota_sync_period_s: float = attrs.field(
+    resource_quota_sync_period_s: float = setting(
         default=300.0, metadata=about("Controllers", "Interval between recounts of all ResourceQuotas.", DURATION)
     )
     election: ElectionOptions = subject(ElectionOptions, "leader-elect")

@@ -1,30 +1,14 @@
-"""Feature gates of release 1.24: names, stages, defaults, and the values of `--feature-gates` (reference OPS-23)."""
+"""Feature gates: names, stages, defaults by release, and the values of `--feature-gates` (reference OPS-23)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-import attrs
-
+from orchtw.config.gate import Gate
+from orchtw.config.newer_gates import NEWER_GATES
+from orchtw.config.releases import NEWEST, release_of
 from orchtw.flags.flag import parse_boolean
-
-
-@attrs.frozen(slots=True)
-class Gate:
-    """Feature gate: its stage (`alpha`, `beta` or `ga`), its default, and whether it is `locked` to that.
-
-    `on_in_orch` is the default under the vocabulary `orch`; None: the same.
-    """
-
-    stage: str
-    on: bool
-    locked: bool = False
-    on_in_orch: bool | None = None
-
-    def default(self, vocabulary: str) -> bool:
-        """Return the default state under a vocabulary."""
-        return self.on if self.on_in_orch is None or vocabulary != "orch" else self.on_in_orch
 
 
 def _gates(stage: str, on: bool, *names: str, locked: bool = False) -> dict[str, Gate]:
@@ -73,14 +57,22 @@ GATES: Mapping[str, Gate] = MappingProxyType(
         "APIServerTracing",
         "StorageVersionAPI",
     )
+    | dict(NEWER_GATES)
 )
 # Switches for all gates of a stage; a gate that is set individually in the same flag takes precedence.
 _WHOLE_STAGES = {"AllAlpha": "alpha", "AllBeta": "beta"}
 
 
-def resolve(settings: Iterable[tuple[str, str]], vocabulary: str) -> tuple[dict[str, bool], list[str]]:
-    """Return every gate's state given the (name, value) pairs of the flag, and the problems, one line each."""
-    state = {name: gate.default(vocabulary) for name, gate in GATES.items()}
+def resolve(
+    settings: Iterable[tuple[str, str]], vocabulary: str, emulated: str = NEWEST
+) -> tuple[dict[str, bool], list[str]]:
+    """Return every gate's state given the (name, value) pairs of the flag, and the problems, one line each.
+
+    A gate that is newer than the `emulated` release is off, whatever a whole stage is set to; naming it is a problem.
+    """
+    release = release_of(emulated)
+    known = {name: gate for name, gate in GATES.items() if gate.since <= release}
+    state = {name: name in known and gate.default(vocabulary) for name, gate in GATES.items()}
     problems: list[str] = []
     singles: dict[str, bool] = {}
     for name, text in settings:
@@ -89,18 +81,26 @@ def resolve(settings: Iterable[tuple[str, str]], vocabulary: str) -> tuple[dict[
         except ValueError as error:
             problems.append(f"invalid value of {name}={text}, {error}")
             continue
-        gate = GATES.get(name)
         if name in _WHOLE_STAGES:
-            state |= {other: value for other, found in GATES.items() if found.stage == _WHOLE_STAGES[name]}
-        elif gate is None:
-            problems.append(f"unrecognized feature gate: {name}")
-        elif gate.locked and value != gate.on:
-            problems.append(
-                f"cannot set feature gate {name} to {str(value).lower()}, feature is locked to {str(gate.on).lower()}"
-            )
+            state |= {other: value for other, found in known.items() if found.stage == _WHOLE_STAGES[name]}
+        elif problem := _problem(name, value, known, emulated):
+            problems.append(problem)
         else:
             singles[name] = value
     return state | singles, problems
+
+
+def _problem(name: str, value: bool, known: Mapping[str, Gate], emulated: str) -> str:
+    """Return what forbids setting a gate to a value; empty if nothing does."""
+    switched = f"cannot set feature gate {name} to {str(value).lower()}"
+    if name not in GATES:
+        return f"unrecognized feature gate: {name}"
+    gate = known.get(name)
+    if gate is None:
+        return f"{switched}, feature is newer than the emulated version {emulated}"
+    if gate.locked and value != gate.on:
+        return f"{switched}, feature is locked to {str(gate.on).lower()}"
+    return ""
 
 
 def notes_on_gates(state: Mapping[str, bool], settings: Iterable[tuple[str, str]]) -> tuple[str, ...]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import attrs
-
 from orchtw.config.about import about
+from orchtw.config.subjects import options, setting
 from orchtw.flags.flag import BOOLEAN, INTEGER
 
 
-@attrs.frozen(kw_only=True)
+@options
 class HistoryOptions:
     """Options of the record of writes, which `/debug/history` shows."""
 
-    enabled: bool = attrs.field(
+    enabled: bool = setting(
         default=False,
         metadata=about(
             "Debugging",
@@ -22,7 +21,7 @@ class HistoryOptions:
             flag="enable-history",
         ),
     )
-    max_bytes: int = attrs.field(
+    max_bytes: int = setting(
         default=64 << 20,
         metadata=about(
             "Debugging", "Maximum number of bytes for recorded writes; the oldest are dropped first.", INTEGER

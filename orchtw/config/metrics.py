@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import attrs
-
 from orchtw.config.about import about
+from orchtw.config.subjects import options, setting
 from orchtw.flags.flag import LIST, TEXT, FlagKind
 
 PREVIOUS_RELEASE: Final = "1.23"
@@ -44,11 +43,11 @@ def _show(pairs: AllowedLabels) -> str:
 ALLOWED = FlagKind("stringToString", parse_allowed, _show)
 
 
-@attrs.frozen(kw_only=True)
+@options
 class MetricsOptions:
     """Options of the metrics endpoint."""
 
-    show_hidden_metrics_for_version: str = attrs.field(
+    show_hidden_metrics_for_version: str = setting(
         default="",
         metadata=about(
             "Metrics",
@@ -57,10 +56,10 @@ class MetricsOptions:
             TEXT,
         ),
     )
-    disabled_metrics: tuple[str, ...] = attrs.field(
+    disabled_metrics: tuple[str, ...] = setting(
         default=(), metadata=about("Metrics", "Names of metrics not to show.", LIST)
     )
-    allow_metric_labels: AllowedLabels = attrs.field(
+    allow_metric_labels: AllowedLabels = setting(
         default=(),
         metadata=about(
             "Metrics",

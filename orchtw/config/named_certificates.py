@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import attrs
+import msgspec
 
 from orchtw.flags.flag import FlagKind
 
 
-@attrs.frozen(slots=True)
-class NamedCertificate:
+class NamedCertificate(msgspec.Struct, frozen=True):
     """Files of a certificate and its key; `names` are its host names, empty: those in the certificate."""
 
     certificate: Path
@@ -20,7 +19,7 @@ class NamedCertificate:
 
     def rooted(self, folder: Path) -> NamedCertificate:
         """Return the same with relative paths resolved against `folder`."""
-        return attrs.evolve(self, certificate=folder / self.certificate, key=folder / self.key)
+        return msgspec.structs.replace(self, certificate=folder / self.certificate, key=folder / self.key)
 
     def __str__(self) -> str:
         pair = f"{self.certificate},{self.key}"

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import attrs
+import msgspec
 
 from orchtw.config.checks import Choices, check
 from orchtw.config.feature_gates import notes_on_gates
 from orchtw.config.notes import flags_without_effect, name_elsewhere, notes_on, refused_flags
 from orchtw.config.settings import SETTINGS, Config
+from orchtw.config.subjects import replaced
 from orchtw.errors import ConfigError
 from orchtw.flags import flag as flags
 from orchtw.flags.flag import Flag
@@ -23,7 +24,7 @@ from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
 
 def flags_of(choices: Choices, plugins: Plugins = NO_PLUGINS) -> tuple[Flag, ...]:
     """Return all flags: in field order, then those of plugins, then those without effect."""
-    named = {name: ", ".join(names) for name, names in attrs.asdict(choices).items()}
+    named = {name: ", ".join(names) for name, names in msgspec.structs.asdict(choices).items()}
     own = tuple(
         Flag(
             name=setting.flag,
@@ -59,7 +60,7 @@ def parse(arguments: Sequence[str], choices: Choices, plugins: Plugins = NO_PLUG
     given_to_plugins = {flag.name: values[flag.name] for flag in plugins.flags if flag.name in values}
     config = Config.of(plugins.with_values(given_to_plugins), **settings)
     notes = (*notes_on(given), *notes_on_gates(config.generic.gates, config.generic.feature_gates), *plugins.notes)
-    config = attrs.evolve(config, notes=notes)
+    config = replaced(config, notes=notes)
     problems += [*refused_flags(given), *check(config, choices)]
     if problems:
         raise ConfigError(*problems)

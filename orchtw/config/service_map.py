@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import attrs
+import msgspec
 
 from orchtw.config.hosts import host_and_port, split_host
 from orchtw.errors import ConfigError
@@ -20,8 +20,7 @@ FILE_BYTES: Final = 256 << 10
 _FORM: Final = "must be namespace/name:port=host:port"
 
 
-@attrs.frozen(slots=True)
-class ServiceMapping:
+class ServiceMapping(msgspec.Struct, frozen=True):
     """A port of a Service, and the host and port that are dialled for it."""
 
     namespace: str

@@ -6,37 +6,35 @@ import ipaddress
 from pathlib import Path
 from typing import Final
 
-import attrs
-
 from orchtw.config.about import about
 from orchtw.config.hosts import host_and_port, split_host
 from orchtw.config.named_certificates import NAMED_CERTIFICATES, NamedCertificate
-from orchtw.config.subjects import subject
+from orchtw.config.subjects import options, setting, subject
 from orchtw.flags.flag import BOOLEAN, DURATION, FLOAT, INTEGER, LIST, PATH, TEXT
 
 _LOOPBACK: Final = {4: "127.0.0.1", 6: "::1"}
 
 
-@attrs.frozen(kw_only=True)
+@options
 class ServingTLSOptions:
     """Options of TLS on the listener."""
 
-    cert_file: Path | None = attrs.field(
+    cert_file: Path | None = setting(
         default=None,
         metadata=about(
             "Serving", "Serving certificate in PEM, followed by its chain; empty means a generated certificate.", PATH
         ),
     )
-    private_key_file: Path | None = attrs.field(
+    private_key_file: Path | None = setting(
         default=None, metadata=about("Serving", "Private key of --tls-cert-file, in PEM.", PATH)
     )
-    san: tuple[str, ...] = attrs.field(
+    san: tuple[str, ...] = setting(
         default=(),
         metadata=about(
             "Serving", "Additional DNS name or IP address for the generated certificate; repeatable.", LIST
         ),
     )
-    sni_cert_key: tuple[NamedCertificate, ...] = attrs.field(
+    sni_cert_key: tuple[NamedCertificate, ...] = setting(
         default=(),
         metadata=about(
             "Serving",
@@ -45,32 +43,32 @@ class ServingTLSOptions:
             NAMED_CERTIFICATES,
         ),
     )
-    min_version: str = attrs.field(
+    min_version: str = setting(
         default="VersionTLS12", metadata=about("Serving", "Minimum TLS version: VersionTLS12 or VersionTLS13.", TEXT)
     )
-    cipher_suites: tuple[str, ...] = attrs.field(
+    cipher_suites: tuple[str, ...] = setting(
         default=(),
         metadata=about(
             "Serving", "TLS 1.2 cipher suites by IANA name, in order of preference; empty means a safe default.", LIST
         ),
     )
-    handshake_timeout_s: float = attrs.field(
+    handshake_timeout_s: float = setting(
         default=10.0, metadata=about("Serving", "How long a TLS handshake may take.", DURATION)
     )
 
 
-@attrs.frozen(kw_only=True)
+@options
 class ServingOptions:
     """Options of the listener and its connections."""
 
-    bind_address: str = attrs.field(
+    bind_address: str = setting(
         default="127.0.0.1",
         metadata=about("Serving", "IP address to listen on; 0.0.0.0 or :: listens on all interfaces.", TEXT),
     )
-    secure_port: int = attrs.field(
+    secure_port: int = setting(
         default=6443, metadata=about("Serving", "HTTPS port; 0 picks a free port.", INTEGER)
     )
-    permit_port_sharing: bool = attrs.field(
+    permit_port_sharing: bool = setting(
         default=False,
         metadata=about(
             "Serving",
@@ -78,7 +76,7 @@ class ServingOptions:
             BOOLEAN,
         ),
     )
-    workers: int = attrs.field(
+    workers: int = setting(
         default=1,
         metadata=about(
             "Serving",
@@ -86,13 +84,13 @@ class ServingOptions:
             INTEGER,
         ),
     )
-    advertise_address: str = attrs.field(
+    advertise_address: str = setting(
         default="",
         metadata=about(
             "Serving", "IP address that clients are told to connect to; empty means the bind address.", TEXT
         ),
     )
-    cert_dir: Path | None = attrs.field(
+    cert_dir: Path | None = setting(
         default=None,
         metadata=about(
             "Serving",
@@ -101,7 +99,7 @@ class ServingOptions:
             PATH,
         ),
     )
-    external_hostname: str = attrs.field(
+    external_hostname: str = setting(
         default="",
         metadata=about(
             "Serving",
@@ -110,22 +108,22 @@ class ServingOptions:
             TEXT,
         ),
     )
-    max_connections: int = attrs.field(
+    max_connections: int = setting(
         default=20_000,
         metadata=about(
             "Serving", "Maximum number of open connections; further ones wait in the kernel's queue.", INTEGER
         ),
     )
-    idle_timeout_s: float = attrs.field(
+    idle_timeout_s: float = setting(
         default=180.0, metadata=about("Serving", "How long a connection may stay idle between requests.", DURATION)
     )
-    write_stall_timeout_s: float = attrs.field(
+    write_stall_timeout_s: float = setting(
         default=30.0,
         metadata=about(
             "Serving", "How long a client may read nothing while data is pending before it is disconnected.", DURATION
         ),
     )
-    max_inflight_bytes: int = attrs.field(
+    max_inflight_bytes: int = setting(
         default=256 << 20,
         metadata=about(
             "Serving",
@@ -134,7 +132,7 @@ class ServingOptions:
             INTEGER,
         ),
     )
-    cors_allowed_origins: tuple[str, ...] = attrs.field(
+    cors_allowed_origins: tuple[str, ...] = setting(
         default=(),
         metadata=about(
             "Serving",
@@ -143,13 +141,13 @@ class ServingOptions:
             LIST,
         ),
     )
-    strict_transport_security_directives: tuple[str, ...] = attrs.field(
+    strict_transport_security_directives: tuple[str, ...] = setting(
         default=(),
         metadata=about(
             "Serving", "HSTS directives sent to browsers: max-age=seconds, includeSubDomains, preload.", LIST
         ),
     )
-    goaway_chance: float = attrs.field(
+    goaway_chance: float = setting(
         default=0.0,
         metadata=about(
             "Serving",
@@ -158,7 +156,7 @@ class ServingOptions:
             FLOAT,
         ),
     )
-    http2_max_streams_per_connection: int = attrs.field(
+    http2_max_streams_per_connection: int = setting(
         default=0,
         metadata=about(
             "Serving",
@@ -185,11 +183,11 @@ class ServingOptions:
         return host_and_port(host, own_port or port)
 
 
-@attrs.frozen(kw_only=True)
+@options
 class RequestOptions:
     """Options of request timeouts and concurrency."""
 
-    timeout_s: float = attrs.field(
+    timeout_s: float = setting(
         default=60.0,
         metadata=about(
             "Serving",
@@ -198,7 +196,7 @@ class RequestOptions:
             flag="request-timeout",
         ),
     )
-    min_request_timeout: int = attrs.field(
+    min_request_timeout: int = setting(
         default=1800,
         metadata=about(
             "Serving",
@@ -206,7 +204,7 @@ class RequestOptions:
             INTEGER,
         ),
     )
-    max_requests_inflight: int = attrs.field(
+    max_requests_inflight: int = setting(
         default=400,
         metadata=about(
             "Serving",
@@ -215,7 +213,7 @@ class RequestOptions:
             INTEGER,
         ),
     )
-    max_mutating_requests_inflight: int = attrs.field(
+    max_mutating_requests_inflight: int = setting(
         default=200,
         metadata=about(
             "Serving",
@@ -224,7 +222,7 @@ class RequestOptions:
             INTEGER,
         ),
     )
-    enable_priority_and_fairness: bool = attrs.field(
+    enable_priority_and_fairness: bool = setting(
         default=True,
         metadata=about(
             "Serving",
@@ -235,17 +233,17 @@ class RequestOptions:
     )
 
 
-@attrs.frozen(kw_only=True)
+@options
 class HealthOptions:
     """Options of health checks and shutdown."""
 
-    livez_grace_period_s: float = attrs.field(
+    livez_grace_period_s: float = setting(
         default=0.0,
         metadata=about(
             "Health", "How long after startup /livez ignores start hooks that have not finished.", DURATION
         ),
     )
-    shutdown_delay_duration_s: float = attrs.field(
+    shutdown_delay_duration_s: float = setting(
         default=0.0,
         metadata=about(
             "Health",
@@ -253,7 +251,7 @@ class HealthOptions:
             DURATION,
         ),
     )
-    shutdown_send_retry_after: bool = attrs.field(
+    shutdown_send_retry_after: bool = setting(
         default=False,
         metadata=about(
             "Health",
@@ -262,7 +260,7 @@ class HealthOptions:
             BOOLEAN,
         ),
     )
-    stop_at_eof: bool = attrs.field(
+    stop_at_eof: bool = setting(
         default=False,
         metadata=about(
             "Health",

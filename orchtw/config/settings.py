@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
-
 from orchtw.config.accounts import AccountOptions
 from orchtw.config.admission import AdmissionOptions
 from orchtw.config.audit import AuditOptions
@@ -23,8 +21,9 @@ from orchtw.config.history import HistoryOptions
 from orchtw.config.metrics import MetricsOptions
 from orchtw.config.serving import HealthOptions, RequestOptions, ServingOptions
 from orchtw.config.signing import SigningOptions
+from orchtw.config.simulation import SimulationOptions
 from orchtw.config.storage import StorageOptions
-from orchtw.config.subjects import Setting, changed, settings_of, subject
+from orchtw.config.subjects import Setting, changed, options, replaced, settings_of, subject
 from orchtw.flags.flag import PATH, PATHS
 from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
 
@@ -32,7 +31,7 @@ _LEAST_INFLIGHT_BYTES: Final = 64 << 20
 """Minimum share of `--max-inflight-bytes` of each process: an eighth of it must hold a request's body."""
 
 
-@attrs.frozen(kw_only=True)
+@options
 class Config:
     """Settings of one API server, by subject. Attributes are named after the flags; the suffix `_s` means seconds.
 
@@ -60,6 +59,7 @@ class Config:
     controllers: ControllerOptions = subject(ControllerOptions)
     signing: SigningOptions = subject(SigningOptions, "cluster-signing")
     history: HistoryOptions = subject(HistoryOptions, "history")
+    simulation: SimulationOptions = subject(SimulationOptions)
     plugins: Plugins = NO_PLUGINS
     notes: tuple[str, ...] = ()
     worker: int = 0
@@ -81,7 +81,7 @@ class Config:
         """Return a copy for a worker process, which leaves bootstrap, controllers and leader election to the owner of
         the store.
         """
-        process = attrs.evolve(self, worker=number, owner_controllers=self.controllers.names, notes=())
+        process = replaced(self, worker=number, owner_controllers=self.controllers.names, notes=())
         return process.changed(secure_port=port, bootstrap=False, controllers=("-*",), leader_elect=False)
 
     def share(self) -> Config:
@@ -101,7 +101,7 @@ class Config:
         }
         named = tuple(each.rooted(folder) for each in self.serving.tls.sni_cert_key)
         values = {name: _rooted(value, folder) for name, value in self.plugins.values.items()}
-        return attrs.evolve(
+        return replaced(
             self.changed(**paths, tls_sni_cert_key=named), plugins=self.plugins.with_values(values)
         )
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import attrs
-
 from orchtw.config.about import about
+from orchtw.config.subjects import options, setting
 from orchtw.flags.flag import DURATION, PATH
 
 
-@attrs.frozen(kw_only=True)
+@options
 class SigningOptions:
     """Options of the certificate signers."""
 
-    cert_file: Path | None = attrs.field(
+    cert_file: Path | None = setting(
         default=None,
         metadata=about(
             "Certificate signing",
@@ -22,10 +21,10 @@ class SigningOptions:
             PATH,
         ),
     )
-    key_file: Path | None = attrs.field(
+    key_file: Path | None = setting(
         default=None, metadata=about("Certificate signing", "Private key (PEM) of --cluster-signing-cert-file.", PATH)
     )
-    orch_apiserver_client_cert_file: Path | None = attrs.field(
+    orch_apiserver_client_cert_file: Path | None = setting(
         default=None,
         metadata=about(
             "Certificate signing",
@@ -34,47 +33,47 @@ class SigningOptions:
             PATH,
         ),
     )
-    orch_apiserver_client_key_file: Path | None = attrs.field(
+    orch_apiserver_client_key_file: Path | None = setting(
         default=None,
         metadata=about(
             "Certificate signing", "Private key (PEM) of --cluster-signing-orch-apiserver-client-cert-file.", PATH
         ),
     )
-    orchlet_client_cert_file: Path | None = attrs.field(
+    orchlet_client_cert_file: Path | None = setting(
         default=None,
         metadata=about(
             "Certificate signing", "CA certificate (PEM) of the signer for node agents' client certificates.", PATH
         ),
     )
-    orchlet_client_key_file: Path | None = attrs.field(
+    orchlet_client_key_file: Path | None = setting(
         default=None,
         metadata=about(
             "Certificate signing", "Private key (PEM) of --cluster-signing-orchlet-client-cert-file.", PATH
         ),
     )
-    orchlet_serving_cert_file: Path | None = attrs.field(
+    orchlet_serving_cert_file: Path | None = setting(
         default=None,
         metadata=about(
             "Certificate signing", "CA certificate (PEM) of the signer for node agents' serving certificates.", PATH
         ),
     )
-    orchlet_serving_key_file: Path | None = attrs.field(
+    orchlet_serving_key_file: Path | None = setting(
         default=None,
         metadata=about(
             "Certificate signing", "Private key (PEM) of --cluster-signing-orchlet-serving-cert-file.", PATH
         ),
     )
-    legacy_unknown_cert_file: Path | None = attrs.field(
+    legacy_unknown_cert_file: Path | None = setting(
         default=None,
         metadata=about("Certificate signing", "CA certificate (PEM) of the legacy signer.", PATH),
     )
-    legacy_unknown_key_file: Path | None = attrs.field(
+    legacy_unknown_key_file: Path | None = setting(
         default=None,
         metadata=about(
             "Certificate signing", "Private key (PEM) of --cluster-signing-legacy-unknown-cert-file.", PATH
         ),
     )
-    duration_s: float = attrs.field(
+    duration_s: float = setting(
         default=8760 * 3600.0,
         metadata=about("Certificate signing", "Maximum lifetime of signed certificates.", DURATION),
     )

@@ -4,35 +4,33 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import attrs
-
 from orchtw.config.about import about
-from orchtw.config.subjects import subject
+from orchtw.config.subjects import options, setting, subject
 from orchtw.flags.flag import BOOLEAN, DURATION, INTEGER, LIST, PATH, TEXT
 
 
-@attrs.frozen(kw_only=True)
+@options
 class EtcdOptions:
     """Options of the etcd store; compaction interval and health check timeout apply to the embedded store too."""
 
-    servers: tuple[str, ...] = attrs.field(
+    servers: tuple[str, ...] = setting(
         default=(), metadata=about("Storage", "URLs of the etcd cluster's members, comma-separated.", LIST)
     )
-    servers_overrides: tuple[str, ...] = attrs.field(
+    servers_overrides: tuple[str, ...] = setting(
         default=(), metadata=about("Storage", "Rejected: all objects are kept in one cluster.", LIST)
     )
-    prefix: str = attrs.field(default="/registry", metadata=about("Storage", "Prefix of all keys in etcd.", TEXT))
-    cafile: Path | None = attrs.field(
+    prefix: str = setting(default="/registry", metadata=about("Storage", "Prefix of all keys in etcd.", TEXT))
+    cafile: Path | None = setting(
         default=None,
         metadata=about("Storage", "CA certificates (PEM) that the members' certificates are verified with.", PATH),
     )
-    certfile: Path | None = attrs.field(
+    certfile: Path | None = setting(
         default=None, metadata=about("Storage", "Client certificate (PEM) for connections to etcd.", PATH)
     )
-    keyfile: Path | None = attrs.field(
+    keyfile: Path | None = setting(
         default=None, metadata=about("Storage", "Private key (PEM) of --etcd-certfile.", PATH)
     )
-    compaction_interval_s: float = attrs.field(
+    compaction_interval_s: float = setting(
         default=300.0,
         metadata=about(
             "Storage",
@@ -40,16 +38,16 @@ class EtcdOptions:
             DURATION,
         ),
     )
-    healthcheck_timeout_s: float = attrs.field(
+    healthcheck_timeout_s: float = setting(
         default=2.0, metadata=about("Storage", "How long the store may take to answer a health check.", DURATION)
     )
-    db_metric_poll_interval_s: float = attrs.field(
+    db_metric_poll_interval_s: float = setting(
         default=30.0,
         metadata=about(
             "Storage", "Interval between measurements of the size of etcd's database; 0 turns them off.", DURATION
         ),
     )
-    lease_reuse_duration_seconds: int = attrs.field(
+    lease_reuse_duration_seconds: int = setting(
         default=60,
         metadata=about(
             "Storage",
@@ -60,11 +58,11 @@ class EtcdOptions:
     )
 
 
-@attrs.frozen(kw_only=True)
+@options
 class StorageOptions:
     """Options of the store and its cache."""
 
-    storage_backend: str = attrs.field(
+    storage_backend: str = setting(
         default="",
         metadata=about(
             "Storage",
@@ -74,7 +72,7 @@ class StorageOptions:
             also="storage",
         ),
     )
-    unsafe_no_fsync: bool = attrs.field(
+    unsafe_no_fsync: bool = setting(
         default=False,
         metadata=about(
             "Storage",
@@ -83,11 +81,11 @@ class StorageOptions:
             BOOLEAN,
         ),
     )
-    event_ttl_s: float = attrs.field(
+    event_ttl_s: float = setting(
         default=3600.0,
         metadata=about("Storage", "How long Events are kept after their last write; 0 keeps them forever.", DURATION),
     )
-    watch_cache_bytes: int = attrs.field(
+    watch_cache_bytes: int = setting(
         default=200 << 20,
         metadata=about(
             "Storage",
@@ -96,7 +94,7 @@ class StorageOptions:
             INTEGER,
         ),
     )
-    encryption_provider_config: Path | None = attrs.field(
+    encryption_provider_config: Path | None = setting(
         default=None,
         metadata=about(
             "Storage",

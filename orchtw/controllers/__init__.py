@@ -18,8 +18,10 @@ from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import ManagerSettings
 from orchtw.controllers.namespace import NamespaceController
+from orchtw.controllers.policy_status import PolicyStatusController
 from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.controllers.service_accounts.default_account import ServiceAccountController
+from orchtw.controllers.service_accounts.legacy_tokens import LegacyTokenCleaner
 from orchtw.controllers.service_accounts.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
 from orchtw.controllers.service_accounts.tokens import TokenController
@@ -39,6 +41,7 @@ CONTROLLERS: Mapping[str, Callable[[ControllerHost, ManagerSettings], Controller
         settings.concurrent_namespace_syncs,
         resync_s=settings.namespace_sync_period_s,
         grace_s=settings.namespace_deletion_grace_period_s,
+        pods_first=settings.pods_first,
     ),
     "resourcequota": lambda host, settings: ResourceQuotaController(
         host, settings.concurrent_quota_syncs, settings.quota_sync_period_s
@@ -51,9 +54,11 @@ CONTROLLERS: Mapping[str, Callable[[ControllerHost, ManagerSettings], Controller
     ),
     "serviceaccount": lambda host, settings: ServiceAccountController(host),
     "root-ca-cert-publisher": lambda host, settings: RootCAPublisher(host, settings.root_ca_pem),
+    LegacyTokenCleaner.name: lambda host, settings: LegacyTokenCleaner(host, settings.legacy_token_unused_s),
     TokenCleaner.name: lambda host, settings: TokenCleaner(host),
     ClaimProtection.name: lambda host, settings: ClaimProtection(host),
     VolumeProtection.name: lambda host, settings: VolumeProtection(host),
+    PolicyStatusController.name: lambda host, settings: PolicyStatusController(host),
     StorageVersionCollector.name: lambda host, settings: StorageVersionCollector(host),
 }
 """Factories of controllers by their names in `--controllers`, in the order in which they start."""

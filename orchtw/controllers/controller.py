@@ -13,14 +13,15 @@ from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.client.fencing import Tenure
 from orchtw.client.interface import Client, Resource
-from orchtw.client.tenure import Tenure
 from orchtw.client.work_queue import CONTROLLER, Backoff, NoMetrics, QueueMetrics, WorkQueue
 from orchtw.naming.names import Naming
 from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.offload import Compute, at_once
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.rules.contests import Contests, content_of, key_of
+from orchtw.schema.nodes import Node
 from orchtw.watch.turns import ReactorTurns
 from orchtw.wire.objects import Object
 
@@ -34,6 +35,15 @@ class Unhealthy(Exception):
 def no_metrics(controller: str) -> QueueMetrics:
     """Return no-op metrics: the default of a host."""
     return NoMetrics()
+
+
+KindOf = Callable[[str, str, str], tuple[str, Node] | None]
+"""Finds the kind and schema of a resource by group, version and plural."""
+
+
+def no_kind(group: str, version: str, plural: str) -> tuple[str, Node] | None:
+    """Return None: the default of a host that knows no schemas."""
+    return None
 
 
 class Access(Protocol):
@@ -61,7 +71,7 @@ class ControllerHost:
     the rights of others; `run` reads large objects in a thread, and long work is done in `turns`. `unsettled` is what
     quotas are charged for writes of this process on their way, and `foreign_charges_s` how long the charges of other
     processes may be without an object, 0: there are none. `contests` are those that its controllers have with other
-    writers.
+    writers. `kind_of` finds the schemas of resources.
     """
 
     new_client: Callable[[str, Tenure | None], Client]
@@ -77,6 +87,7 @@ class ControllerHost:
     unsettled: Unsettled = attrs.field(factory=Unsettled)
     foreign_charges_s: float = 0.0
     tenure: Tenure | None = None
+    kind_of: KindOf = no_kind
     contests: Contests = attrs.field(
         default=attrs.Factory(lambda host: Contests(host.clock.seconds), takes_self=True)
     )

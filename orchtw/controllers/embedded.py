@@ -12,12 +12,12 @@ import attrs
 import msgspec
 from twisted.internet.interfaces import IReactorTime
 
-from orchtw.authn.service_accounts.issuing import AccountTokens
+from orchtw.authn.service_accounts.token_issuer import AccountTokens
 from orchtw.authz.decision import Authorizer, Decision
 from orchtw.bootstrap.storage_versions import states_versions
+from orchtw.client.fencing import Tenure
 from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Client
-from orchtw.client.tenure import Tenure
 from orchtw.client.work_queue import QueueMetrics
 from orchtw.config.controllers import ControllerOptions
 from orchtw.controllers import chosen, enabled
@@ -31,8 +31,10 @@ from orchtw.controllers.election import election_of
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Manager, ManagerSettings
 from orchtw.controllers.namespace import NamespaceController
+from orchtw.controllers.policy_status import PolicyStatusController
 from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.controllers.service_accounts.default_account import ServiceAccountController
+from orchtw.controllers.service_accounts.legacy_tokens import LegacyTokenCleaner
 from orchtw.controllers.service_accounts.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_accounts.tokens import TokenController
 from orchtw.controllers.storage_versions import StorageVersionCollector
@@ -42,12 +44,15 @@ from orchtw.plugins import ControllerPlugin
 from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
 from orchtw.quota.unsettled import Unsettled
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.schema.nodes import Node
 from orchtw.storage.interface import Store
 
 FOREIGN_CHARGES_S: Final = 5.0
 """Seconds within which another server has stored, or given up, a write charged to a quota."""
 
+NOTHING_SIMULATED: Final[Mapping[str, ControllerPlugin]] = {}
 _FOLLOWED = ("namespaces", "serviceaccounts", "secrets", "configmaps")
+_TOKENS = ("serviceaccounts", "secrets", "configmaps", "pods")
 _STORAGE = ("persistentvolumeclaims", "persistentvolumes", "pods")
 
 
@@ -80,9 +85,11 @@ def embedded(
     aggregated: Joining | None = None,
     others: Store | None = None,
     plugins: Plugins = NO_PLUGINS,
+    simulated: Mapping[str, ControllerPlugin] = NOTHING_SIMULATED,
     metrics_for: Callable[[str], QueueMetrics] = no_metrics,
 ) -> Manager:
-    """Build the controllers that the flags ask for; `lost` ends the process.
+    """Build the controllers that the flags ask for, those of `plugins` and `simulated` ones included; `lost` ends the
+    process.
 
     `aggregated` asks other API servers for those controllers that they concern. `others` is the store that other
     servers share, or None for a store of its own.
@@ -96,7 +103,7 @@ def embedded(
         unsettled=charges.unsettled,
         foreign_charges_s=FOREIGN_CHARGES_S if charges.shared else 0.0,
     )
-    installed, values = plugins.of(ControllerPlugin), plugins.values
+    installed, values = {**plugins.of(ControllerPlugin), **simulated}, plugins.values
     names = chosen(options.names, installed) - _idle(options, gates, naming, registry, identity)
     settings = _settings(names, options, gates, identity, signing)
     election = election_of(options.election, naming, registry, others, lost, works=bool(settings.enabled))
@@ -122,11 +129,13 @@ def _settings(
         concurrent_gc_syncs=options.concurrent_gc_syncs,
         namespace_sync_period_s=options.namespace_sync_period_s,
         namespace_deletion_grace_period_s=options.namespace_deletion_grace_period_s,
+        pods_first=gates["OrderedNamespaceDeletion"],
         concurrent_quota_syncs=options.concurrent_resource_quota_syncs,
         quota_sync_period_s=options.resource_quota_sync_period_s,
         concurrent_token_syncs=options.concurrent_serviceaccount_token_syncs,
         legacy_token=identity.tokens.legacy,
         generates_secrets=not gates["LegacyServiceAccountTokenNoAutoGeneration"],
+        legacy_token_unused_s=options.legacy_token_clean_up_period_s,
         root_ca_pem=identity.root_ca_pem,
         signing=signing,
     )
@@ -150,9 +159,13 @@ def host_of(naming: Naming, registry: Registry, clock: IReactorTime) -> Controll
         guard = None if tenure is None else tenure.guard
         return InProcessClient(registry, service_account(account, naming), naming.controller_manager, guard)
 
+    def kind_of(group: str, version: str, plural: str) -> tuple[str, Node] | None:
+        target = registry.targets.find(group, version, plural)
+        return None if target is None else (target.resource.kind, target.codec.schema)
+
     return ControllerHost(
         new_client=new_client, naming=naming, clock=clock, random=SystemRandom(), now=time.time,
-        turns=registry.cacher.turns,
+        turns=registry.cacher.turns, kind_of=kind_of,
     )
 
 
@@ -177,10 +190,17 @@ def _idle(
 ) -> frozenset[str]:
     """Return the controllers that would have nothing to do.
 
-    These depend on the served resources (ClusterRoles, namespaces, certificate requests), on the garbage collector,
-    whose finalizers only it sets, and on authorities to publish.
+    These depend on the served resources (ClusterRoles, policies, namespaces, certificate requests), on the garbage
+    collector, whose finalizers only it sets, and on authorities to publish.
     """
     idle = _idle_with_accounts(registry, identity)
+    tracking, cleanup = "LegacyServiceAccountTokenTracking", "LegacyServiceAccountTokenCleanUp"
+    missing = any(registry.targets.find("", "v1", each) is None for each in _TOKENS)
+    if missing or not gates[tracking] or not gates[cleanup]:
+        idle.add(LegacyTokenCleaner.name)
+    policies = naming.group("admissionregistration.orch.io"), "v1", "validatingadmissionpolicies"
+    if registry.targets.find(*policies) is None:
+        idle.add(PolicyStatusController.name)
     if registry.targets.find(naming.group("rbac.authorization.orch.io"), "v1", "clusterroles") is None:
         idle.add(ClusterRoleAggregationController.name)
     if registry.targets.find(naming.group("certificates.orch.io"), "v1", "certificatesigningrequests") is None:

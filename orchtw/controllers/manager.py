@@ -12,8 +12,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.client.event_recorder import EventRecorder
+from orchtw.client.fencing import Tenure
 from orchtw.client.leader_election import LeaderElector
-from orchtw.client.tenure import Tenure
 from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.controller import Controller, ControllerHost, Unhealthy
 from orchtw.controllers.election import Election
@@ -26,7 +26,8 @@ class ManagerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of the controllers. `enabled` are names; `signing` holds the authorities that issue certificates.
 
     `legacy_token` makes tokens for Secrets, which accounts get automatically if `generates_secrets`. `root_ca_pem`
-    are the authorities by which accounts verify the server.
+    are the authorities by which accounts verify the server. `pods_first`: everything else in a namespace stays until
+    its pods are gone. Generated tokens that were not used for `legacy_token_unused_s` are cleaned up.
     """
 
     enabled: frozenset[str]
@@ -34,11 +35,13 @@ class ManagerSettings(msgspec.Struct, frozen=True, kw_only=True):
     concurrent_gc_syncs: int = 20
     namespace_sync_period_s: float = 300.0
     namespace_deletion_grace_period_s: float = 0.0
+    pods_first: bool = False
     concurrent_quota_syncs: int = 5
     quota_sync_period_s: float = 300.0
     concurrent_token_syncs: int = 5
     legacy_token: LegacyToken | None = None
     generates_secrets: bool = False
+    legacy_token_unused_s: float = 365 * 24 * 3600.0
     root_ca_pem: str = ""
     signing: Means = msgspec.field(default_factory=Means.none)
 

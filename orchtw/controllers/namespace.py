@@ -31,7 +31,10 @@ DISCOVERY_S = 1.0
 
 
 class NamespaceController(Controller):
-    """Controller keyed by names of namespaces. A deleted one is left alone for `grace_s`."""
+    """Controller keyed by names of namespaces. A deleted one is left alone for `grace_s`.
+
+    `pods_first`: everything else in a namespace stays until no pod is left.
+    """
 
     name = "namespace"
     account = "namespace-controller"
@@ -40,10 +43,17 @@ class NamespaceController(Controller):
     backoff = Backoff(first_s=0.25, limit_s=FINALIZER_WAIT_S)
 
     def __init__(
-        self, host: ControllerHost, concurrency: int, *, resync_s: float = 0.0, grace_s: float = 0.0
+        self,
+        host: ControllerHost,
+        concurrency: int,
+        *,
+        resync_s: float = 0.0,
+        grace_s: float = 0.0,
+        pods_first: bool = False,
     ) -> None:
         super().__init__(host, concurrency)
         self._grace_s = grace_s
+        self._pods_first = pods_first
         self._namespaces = self.client.resource("", "v1", "namespaces")
         clock, random, turns = host.clock, host.random, host.turns
         self._informer = Informer(self.client, self._namespaces, clock, random, turns, resync_s=resync_s)
@@ -114,9 +124,13 @@ class NamespaceController(Controller):
         """
         discovered = await self.client.discover()
         progress = Progress(discovered.failures)
-        for resource in discovered.resources:
-            if resource.namespaced and resource.allows("delete"):
-                await self._delete_all(resource, namespace, uid, progress)
+        deletable = [each for each in discovered.resources if each.namespaced and each.allows("delete")]
+        if self._pods_first:  # what they use stays until they are gone
+            deletable.sort(key=lambda resource: not _are_pods(resource))
+        for resource in deletable:
+            await self._delete_all(resource, namespace, uid, progress)
+            if self._pods_first and _are_pods(resource) and (progress.failures or progress.remaining):
+                break
         return progress
 
     async def _check_same(self, namespace: str, uid: str) -> None:
@@ -173,3 +187,7 @@ class NamespaceController(Controller):
         kept = [each for each in spec.get("finalizers") or () if each != self.host.naming.namespace_finalizer]
         finalized = {**namespace, "spec": {**spec, "finalizers": kept}}
         await self.client.update(self._namespaces, "", name, finalized, "finalize")
+
+
+def _are_pods(resource: Resource) -> bool:
+    return (resource.group, resource.plural) == ("", "pods")

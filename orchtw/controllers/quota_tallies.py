@@ -71,7 +71,7 @@ class Uses:
         found: Amounts = NOTHING
         until: float | None = None
         for usage, count in self._alike.items():
-            if all(each.matches(usage.pod) for each in scopes):
+            if all(each.matches(usage.traits) for each in scopes):
                 found = total(found, times(only(usage.amounts(now), hard), count))
                 if usage.until is not None and usage.until >= now and (until is None or usage.until < until):
                     until = usage.until

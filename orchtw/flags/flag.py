@@ -25,13 +25,16 @@ _BOOLEANS = {
 class FlagKind(msgspec.Struct, frozen=True):
     """A type of value: its name in the help, the reader of all texts given for it, and how a default is shown.
 
-    `parse` raises ValueError with a reason that ends the sentence "invalid argument … for … flag:".
+    `alone`: the next argument is never its value. `unset` is the text of a flag that stands alone, because another
+    flag or nothing follows; without it the flag needs a value. `parse` raises ValueError with a reason that ends the
+    sentence "invalid argument … for … flag:".
     """
 
     name: str
     parse: Callable[[Sequence[str]], Any]
     show: Callable[[Any], str] = str
     alone: bool = False
+    unset: str = ""
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,12 +187,21 @@ def scan(arguments: Sequence[str], flags: Iterable[Flag]) -> tuple[dict[str, lis
                 rest.pop()
             continue
         if value is None:
-            value = "true" if flag.kind.alone else rest.pop() if rest else None
+            value = _next_value(flag.kind, rest)
         if value is None:
             problems.append(f"flag needs an argument: {name}")
         else:
             given.setdefault(flag.name, []).append(value)
     return given, problems
+
+
+def _next_value(kind: FlagKind, rest: list[str]) -> str | None:
+    """Take the value of a flag without `=` from the arguments that follow, the next one last; None: it lacks one."""
+    if kind.alone:
+        return "true"
+    if kind.unset and (not rest or rest[-1].startswith("-")):
+        return kind.unset
+    return rest.pop() if rest else None
 
 
 def _name_and_value(argument: str) -> tuple[str, str | None]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
+from orchtw.metrics.hidden import is_hidden
 from orchtw.metrics.series import HISTOGRAM, Read, ShownFamily
 
 F = TypeVar("F", bound=ShownFamily[Any])
@@ -90,9 +91,7 @@ class Registry:
 
     def families(self) -> Iterator[ShownFamily[Any]]:
         """Yield the families that are shown."""
-        for name, family in self._families.items():
-            if name not in self._disabled and not self._is_hidden(family):
-                yield family
+        yield from filter(self._is_shown, self._families.values())
         for collector in self._collectors:
             for metric in collector.collect():
                 if metric.samples and metric.samples[0].name not in self._disabled:
@@ -117,11 +116,8 @@ class Registry:
         for family in self._families.values():
             family.reset()
 
-    def _is_hidden(self, family: ShownFamily[Any]) -> bool:
-        if not family.since or self._hidden:
-            return False
-        major, minor, _ = family.since.split(".")
-        return (int(major), int(minor)) < self._release
+    def _is_shown(self, family: ShownFamily[Any]) -> bool:
+        return family.name not in self._disabled and (self._hidden or not is_hidden(family.since, self._release))
 
 
 def _of_library(metric: Metric) -> Read:

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 import msgspec
 
 from orchtw.errors import ConfigError
-from orchtw.naming.pairs import PAIRS
+from orchtw.naming.vocabulary import PAIRS
 
 VOCABULARIES = ("orch", "kubernetes")
 
@@ -97,7 +97,10 @@ class Naming(msgspec.Struct, frozen=True, kw_only=True):
     service_account_name_annotation: str = "orch.io/service-account.name"
     service_account_uid_annotation: str = "orch.io/service-account.uid"
 
-    deprecated_annotation: str = "orch.io/deprecated"  # these five: audit annotations
+    initial_events_annotation: str = "orch.io/initial-events-end"
+
+    issued_credential_annotation: str = "authentication.orch.io/issued-credential-id"
+    deprecated_annotation: str = "orch.io/deprecated"  # these six: audit annotations
     removed_release_annotation: str = "orch.io/removed-release"
     decision_annotation: str = "authorization.orch.io/decision"
     reason_annotation: str = "authorization.orch.io/reason"

@@ -16,7 +16,8 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
     """A host (name or IP address) and port, with its scheme; `tls` has the settings for `https`.
 
     `server_name` is the name that its certificate must be for; empty: the host. With `public` only addresses that
-    pods and nodes can have are dialled (see `addresses`).
+    pods and nodes can have are dialled (see `addresses`). `prefix` is the escaped path under which the destination
+    is found there.
     """
 
     scheme: Literal["http", "https"]
@@ -26,6 +27,7 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float
     public: bool = False
     server_name: str = ""
+    prefix: str = ""
 
     @property
     def verified_name(self) -> str:

@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 from typing import Protocol as Interface
 
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.endpoints import TCP4ClientEndpoint, TCP6ClientEndpoint, wrapClientTLS
 from twisted.internet.error import ConnectingCancelledError
 from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Factory
@@ -23,7 +22,7 @@ from orchtw.outbound.exchange import CallOutcome
 T = TypeVar("T")
 
 MOST: Final = 1000
-"""Limit of concurrent connections. Each costs two sockets and up to 256 KiB of unread data."""
+"""Usual limit of concurrent connections. Each costs two sockets and up to 256 KiB of unread data."""
 
 _NAME: Final = re.compile(r"(?=.{1,254}\Z)(?:[A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?\Z")
 """Names that can be looked up; resolvers fail in other ways with anything else."""
@@ -68,11 +67,12 @@ Connected = TypeVar("Connected", bound=Line)
 
 
 class Dialer:
-    """Opens connections with `reactor`, MOST at a time; `what` they lead to is named when there are too many."""
+    """Opens connections with `reactor`, `most` at a time; `what` they lead to is named when there are too many."""
 
-    def __init__(self, reactor: Any, what: str = "node agents and backends") -> None:
+    def __init__(self, reactor: Any, what: str = "node agents and backends", most: int = MOST) -> None:
         self._reactor = reactor
         self._what = what
+        self._most = most
         self._open = 0
 
     async def exchange(self, destination: Destination, make: Callable[[], Connected]) -> Connected:
@@ -89,7 +89,7 @@ class Dialer:
 
     def counted(self, make: Callable[[], Connected]) -> Connected:
         """Make a connection that counts until it ends. Raises TooManyRequests (429)."""
-        if self._open >= MOST:
+        if self._open >= self._most:
             text = f"too many connections to {self._what} are open, please try again later"
             raise TooManyRequests(text, {"retryAfterSeconds": 1})
         self._open += 1
@@ -140,6 +140,9 @@ class Dialer:
         return await self._in_time(receiver.found, timeout_s, f"dial tcp: lookup {host}: i/o timeout")
 
     async def _dial(self, destination: Destination, address: str, exchange: Line) -> None:
+        # Late: a server that dials nobody does without.
+        from twisted.internet.endpoints import TCP4ClientEndpoint, TCP6ClientEndpoint, wrapClientTLS
+
         kind = TCP6ClientEndpoint if ":" in address else TCP4ClientEndpoint
         endpoint: Any = kind(self._reactor, address, destination.port, timeout=destination.timeout_s)
         if destination.scheme == "https":

@@ -19,7 +19,7 @@ IDLE_S: Final = 60.0
 """Lifetime of an idle connection: less than this server, as the other side, would keep it."""
 
 MOST_IDLE: Final = 64
-"""Limit of idle connections by one key.
+"""Usual limit of idle connections by one key.
 
 More are closed after their response, and the next burst costs two milliseconds of CPU for each.
 """
@@ -43,13 +43,20 @@ class Exchanges(Generic[K]):
     """Exchanges over kept connections. One is kept only after a complete answer, with nothing behind it.
 
     Requests by equal keys share connections: the user must be identified by the key or in the request.
-    `route` finds the destination of a key when a connection is dialled.
+    `route` finds the destination of a key when a connection is dialled. `most_idle` are kept by one key.
     """
 
-    def __init__(self, dialer: Dialer, clock: IReactorTime, route: Callable[[K], Awaitable[Destination]]) -> None:
+    def __init__(
+        self,
+        dialer: Dialer,
+        clock: IReactorTime,
+        route: Callable[[K], Awaitable[Destination]],
+        most_idle: int = MOST_IDLE,
+    ) -> None:
         self._dialer = dialer
         self._clock = clock
         self._route = route
+        self._most_idle = most_idle
         self._idle: dict[K, dict[IdleConnection, None]] = {}
         self._oldest_first: dict[IdleConnection, None] = {}
         self._sweep: IDelayedCall | None = None
@@ -109,9 +116,9 @@ class Exchanges(Generic[K]):
         waiting = self._idle.setdefault(key, {})
         idle = IdleConnection(transport, self._clock.seconds(), partial(self._gone, key), self._connections)
         waiting[idle] = self._oldest_first[idle] = None
-        if self._closed or len(waiting) > MOST_IDLE:
+        if self._closed or len(waiting) > self._most_idle:
             idle.end()
-        elif len(self._oldest_first) > ALL_IDLE:
+        elif len(self._oldest_first) > max(ALL_IDLE, self._most_idle):
             next(iter(self._oldest_first)).end()
         if self._sweep is None and not self._closed:
             self._sweep = self._clock.callLater(IDLE_S, self._end_old)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import attrs
 import orjson
@@ -17,7 +16,7 @@ from orchtw.outbound.credentials import Certified, Credentials, Fixed, ShownHead
 from orchtw.outbound.exec_plugin import MODES, VERSIONS, CredentialPlugin, ExecPlugin
 from orchtw.outbound.fields import Fields
 from orchtw.outbound.policy import BadTLS, TLSPolicy
-from orchtw.outbound.remote import Remote, rooted_url
+from orchtw.outbound.remote import Remote, server_url
 from orchtw.wire.objects import Object
 
 
@@ -96,13 +95,9 @@ class _Reader:
         if cluster.text("proxy-url"):
             raise cluster.wrong("proxy-url", "is not supported: servers are reached directly")
         try:
-            parts = urlsplit(text)
-            good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+            return server_url(text)
         except ValueError:
-            good = False
-        if not good or parts.query or parts.fragment or parts.username is not None:
-            raise cluster.wrong("server", "must be a URL such as https://host:port/path")
-        return rooted_url(text)
+            raise cluster.wrong("server", "must be a URL such as https://host:port/path") from None
 
     def tls(self) -> TLSPolicy:
         """Return the TLS policy: trusted authorities, and the client certificate."""

@@ -46,6 +46,15 @@ class Remote(msgspec.Struct, frozen=True, kw_only=True):
         return urlsplit(self.url).hostname or ""
 
 
+def server_url(text: str) -> str:
+    """Return the URL of a server, rooted. Raises ValueError for what is not one, or has a user, query or fragment."""
+    parts = urlsplit(text)
+    good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    if not good or parts.query or parts.fragment or parts.username is not None:
+        raise ValueError(f"{text!r} is not the URL of a server")
+    return rooted_url(text)
+
+
 def rooted_url(url: str) -> str:
     """Return a URL with its path in the form of requests."""
     parts = urlsplit(url)

@@ -19,15 +19,21 @@ class ServiceMap:
         self._look = look
         self._listeners: tuple[Callable[[], None], ...] = ()
         self._places: dict[ServiceReference, ServicePlace] = {}
+        self._further: Sequence[ServiceMapping] = ()
         self.replace(())
 
     def replace(self, further: Sequence[ServiceMapping]) -> None:
         """Take over mappings, in place of earlier ones that were not given at the start; they take precedence."""
-        before = self._places
+        before, self._further = self._places, further
         self._places = {_reference(each): _place(each) for each in (*self._given, *further)}
         if before != self._places:
             for changed in self._listeners:
                 changed()
+
+    def give(self, mapping: ServiceMapping) -> None:
+        """Add a mapping of this process itself; those of the administrator take precedence."""
+        self._given = (mapping, *self._given)
+        self.replace(self._further)
 
     def listen(self, changed: Callable[[], None]) -> None:
         """Call `changed`, which must not raise, after each change."""

@@ -7,7 +7,6 @@ import socket
 from collections.abc import Iterator
 from typing import Final
 
-import ifaddr
 from twisted.logger import Logger
 
 from orchtw.config.hosts import is_dns_name
@@ -37,6 +36,8 @@ def addresses() -> tuple[str, ...]:
 
 
 def _reachable() -> Iterator[ipaddress.IPv4Address | ipaddress.IPv6Address]:
+    import ifaddr  # late: a server on one address does without
+
     for adapter in ifaddr.get_adapters():
         for each in adapter.ips:
             address = ipaddress.ip_address(each.ip if isinstance(each.ip, str) else each.ip[0])

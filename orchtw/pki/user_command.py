@@ -18,6 +18,8 @@ from typing import Any
 import yaml
 
 from orchtw.errors import ConfigError
+from orchtw.flags.exit_status import document_exit_status
+from orchtw.flags.version import add_version
 from orchtw.pki import certificates, files, kubeconfig
 from orchtw.pki.first_start import CA, FOLDER, KUBECONFIG
 from orchtw.pki.stored_pairs import read_pair
@@ -27,8 +29,8 @@ _FILE_NAME = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit status: 0, or 1 after a one-line error."""
-    options = _parser().parse_args(arguments)
+    """Run the command; returns the exit status (`orchtw.flags.exit_status.COMMAND`)."""
+    options = command_line().parse_args(arguments)
     try:
         path = write_user(
             options.data_dir,
@@ -105,7 +107,8 @@ def _days(text: str) -> int:
     return value
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         "orch-user",
         description="Issues a client certificate for a user, as a kubeconfig and as PEM files.",
@@ -113,16 +116,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("name", help="name of the user")
     parser.add_argument("--group", action="append", default=[], help="group of the user; repeatable")
-    parser.add_argument("--data-dir", type=Path, default=Path("orch-data"), help="the server's data folder")
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="DIR", default=Path("orch-data"), help="the server's data folder"
+    )
     parser.add_argument(
         "--days", type=_days, default=certificates.LEAF_LIFE.days, help="validity of the certificate in days"
     )
     parser.add_argument(
         "--output",
         type=Path,
+        metavar="FILE",
         help="kubeconfig to write (default: users/NAME.kubeconfig in the data folder); NAME.crt, NAME.key and "
         "NAME-ca.crt are written next to it",
     )
+    add_version(parser)
+    document_exit_status(parser)
     return parser
 
 

@@ -23,7 +23,7 @@ from orchtw.rules.options import request_timeout_s
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.request_info import PASSED_ON
 from orchtw.rules.websocket import check_origin
-from orchtw.verbs.equal_gets import EqualGets
+from orchtw.verbs.equal_gets import EqualCalls, EqualGets
 
 TEXT: Final = "text/plain; charset=utf-8"
 UNAVAILABLE: Final = "service unavailable"
@@ -42,6 +42,9 @@ class Local(Protocol):
 
     def plan(self, request: Request) -> EqualGets | None:
         """Return how equal requests are answered at once; None: they are not."""
+
+    def calls(self, request: Request) -> EqualCalls | None:
+        """Return how requests that differ by name and body are handled; None: each has to be looked at."""
 
 
 class Aggregated:
@@ -69,13 +72,21 @@ class Aggregated:
         group = group_version(request, request.info)
         return msgspec.structs.replace(equal, stands=(lambda: group not in remote, *equal.stands))
 
+    def calls(self, request: Request) -> EqualCalls | None:
+        """Return how requests like a local one are handled, as long as no other server has their group."""
+        equal, remote = self._local.calls(request), self._remote
+        if equal is None or request.info is None:
+            return None
+        group = group_version(request, request.info)
+        return msgspec.structs.replace(equal, stands=(lambda: group not in remote, *equal.stands))
+
 
 class PassingOn:
     """Forwards requests to the servers of APIServices.
 
     `limit_s` is the time limit of a response's head, except for watches and the like; pages of `origins` may request
     upgrades. `suspect` is called for a service that does not answer. By its unique `name` the server recognises
-    requests that it has forwarded itself.
+    requests that it has forwarded itself. `uids`: the servers are told the users' uids.
     """
 
     def __init__(
@@ -86,8 +97,11 @@ class PassingOn:
         origins: AllowedOrigins,
         suspect: Callable[[ApiService], None],
         name: str,
+        *,
+        uids: bool = False,
     ) -> None:
         self._name = name
+        self._uids = uids
         self._backends = backends
         self._suspect = suspect
         self._clock = clock
@@ -112,7 +126,7 @@ class PassingOn:
         ask = Ask(
             method=request.method,
             target=target,
-            headers=_headers(request, service, self._name, upgrade=upgrade),
+            headers=self._headers(request, service, upgrade=upgrade),
             body=request.body,
         )
         try:
@@ -137,6 +151,20 @@ class PassingOn:
         except TimeoutError:
             raise Timeout.request() from None
 
+    def _headers(self, request: Request, service: ApiService, *, upgrade: bool) -> list[tuple[str, str]]:
+        assert service.backend is not None and request.user is not None
+        backend = service.backend
+        lines = aggregated_headers(
+            request.headers,
+            client=request.peer.address,
+            host=backend.url.removeprefix("https://"),
+            name=self._name,
+            audit_id=request.audit_id,
+            size=len(request.body),
+            upgrade=upgrade,
+        )
+        return [*lines, *identity_headers(request.user, uid=self._uids)]
+
 
 def refusal(text: str) -> Response:
     """Return a 503 with a text of the reference server's proxy."""
@@ -151,21 +179,6 @@ def _is_long(request: Request) -> bool:
 def _is_read_by_people(request: Request) -> bool:
     assert request.info is not None
     return request.info.verb == "proxy" or request.info.subresource in PASSED_ON
-
-
-def _headers(request: Request, service: ApiService, name: str, *, upgrade: bool) -> list[tuple[str, str]]:
-    assert service.backend is not None and request.user is not None
-    backend = service.backend
-    lines = aggregated_headers(
-        request.headers,
-        client=request.peer.address,
-        host=backend.url.removeprefix("https://"),
-        name=name,
-        audit_id=request.audit_id,
-        size=len(request.body),
-        upgrade=upgrade,
-    )
-    return [*lines, *identity_headers(request.user)]
 
 
 def _answer(request: Request, exchange: ClientExchange, head: ResponseHead) -> Response:

@@ -44,7 +44,7 @@ class ForwardingPlace(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def target(self) -> str:
         """The request target: escaped path and query."""
-        path = escaped(self.path) or "/"
+        path = self.destination.prefix + (escaped(self.path) or "/")
         return f"{path}?{self.query}" if self.query else path
 
     @property

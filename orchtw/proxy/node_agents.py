@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 import msgspec
 
-from orchtw.errors import StatusError
+from orchtw.errors import NotFound, StatusError
 from orchtw.naming.names import Naming
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.tls import ClientTLS
@@ -28,10 +28,23 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     tls: Callable[[], ClientTLS]
 
 
-class NodeAgents:
-    """Finds the agents of nodes."""
+class SimulatedPlaces(Protocol):
+    """A simulation's word on where its nodes and pods are reached, whose addresses nobody has."""
 
-    def __init__(self, settings: AgentSettings, naming: Naming, targets: Targets) -> None:
+    def agent(self, node: Object) -> Destination | None:
+        """Return the agent of a node, None for a node that is not simulated."""
+
+    def pod(self, node: Object, pod: Object, port: str) -> Destination | None:
+        """Return a port of a pod on a node, None if the node is not simulated."""
+
+
+class NodeAgents:
+    """Finds the agents of nodes; those of simulated ones are where the simulation says."""
+
+    def __init__(
+        self, settings: AgentSettings, naming: Naming, targets: Targets, simulated: SimulatedPlaces | None = None
+    ) -> None:
+        self._simulated = simulated
         self._settings = settings
         self._host_name_label = naming.translate("orch.io/hostname")
         self._endpoint = naming.translate("orchletEndpoint")
@@ -43,6 +56,8 @@ class NodeAgents:
         Raises NotFound (404), and 500 for a node without an address of a wanted type.
         """
         found = await find_in(self._nodes, "", node)
+        if self._simulated is not None and (place := self._simulated.agent(found)) is not None:
+            return place
         settings = self._settings
         tls = settings.tls()
         return Destination(
@@ -52,6 +67,16 @@ class NodeAgents:
             tls=tls if verified else tls.unverified,
             timeout_s=settings.timeout_s,
         )
+
+    async def simulated_pod(self, pod: Object, port: str) -> Destination | None:
+        """Return where a port of a simulated pod is reached, None for any other pod."""
+        node = pod["spec"].get("nodeName")
+        if self._simulated is None or not node:
+            return None
+        try:
+            return self._simulated.pod(await find_in(self._nodes, "", node), pod, port)
+        except NotFound:
+            return None
 
     def _port(self, node: Object) -> int:
         endpoint = node.get("status", {}).get("daemonEndpoints", {}).get(self._endpoint, {})

@@ -76,6 +76,8 @@ class Backends:
         asked = AskedService.of(text, "pod")
         pod = await find_in(self._pods, namespace, asked.name)
         port = asked.port or next(_declared_ports(pod), "")
+        if (place := await self._agents.simulated_pod(pod, port)) is not None:
+            return place
         address = next(iter(_addresses(pod)), "")
         if not is_public_unicast(address):
             raise BadRequest("address not allowed")
@@ -101,8 +103,10 @@ class Backends:
         if not endpoints.get("subsets"):
             raise ServiceUnavailable(f"no endpoints available for service {go_quote(asked.name)}")
         for address, found in ready(endpoints, port, self._random):
-            if await self._is_of_pod(namespace, address):
-                return _destination(asked.scheme, address["ip"], str(found.get("port", "")))
+            if (pod := await self._pod_of(namespace, address)) is not None:
+                number = str(found.get("port", ""))
+                simulated = await self._agents.simulated_pod(pod, number)
+                return simulated or _destination(asked.scheme, address["ip"], number)
         raise ServiceUnavailable(f"no endpoints available for service {go_quote(text)}")
 
     async def node(self, _namespace: str, text: str) -> Destination:
@@ -112,7 +116,7 @@ class Backends:
         """
         asked = AskedService.of(text, "node")
         agent = await self._agents.of(asked.name)
-        if asked.port in ("", str(agent.port)):
+        if asked.port in ("", str(agent.port)) or agent.prefix:
             return agent
         return _destination(asked.scheme, agent.host, asked.port)
 
@@ -128,16 +132,16 @@ class Backends:
         ports = (await find_in(self._services, namespace, asked.name))["spec"].get("ports") or ()
         return next((int(each["port"]) for each in ports if each.get("name", "") == asked.port), 0)
 
-    async def _is_of_pod(self, namespace: str, address: Object) -> bool:
-        """Report whether an address of Endpoints is that of a pod in the namespace; its author can name any."""
+    async def _pod_of(self, namespace: str, address: Object) -> Object | None:
+        """Return the pod in the namespace that has an address of Endpoints; their author can name any."""
         target = address.get("targetRef") or {}
         if target.get("namespace", "") != namespace or not is_public_unicast(address.get("ip", "")):
-            return False
+            return None
         try:
             pod = await find_in(self._pods, namespace, target.get("name", ""))
         except NotFound:
-            return False
-        return address["ip"] in _addresses(pod)
+            return None
+        return pod if address["ip"] in _addresses(pod) else None
 
 
 def _destination(scheme: str, host: str, port: str) -> Destination:

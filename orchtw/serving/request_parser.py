@@ -82,6 +82,7 @@ class RequestParser:
         "_quiet",
         "_repeated",
         "_same_head",
+        "_same_sender",
         "_url",
         "closed",
         "expected_bytes",
@@ -104,6 +105,8 @@ class RequestParser:
         # The last plain head behind its target, and its headers: see `_same_again`.
         self._after_target = b""
         self._same_head: SameHead | None = None
+        # The last head of a request with a body, for those that follow.
+        self._same_sender: SameHead | None = None
         # Of the request under way: lines beside the first of each name, and bytes that were fed for it, for its
         # head, and since its body last grew.
         self._again = self._fed = self._head_bytes = self._quiet = self.expected_bytes = 0
@@ -176,13 +179,13 @@ class RequestParser:
         self._parser = None
         self._body = self._url = b""
         self._headers = _NO_HEADERS
-        self._repeated = self._gathered = self._same_head = None
+        self._repeated = self._gathered = self._same_head = self._same_sender = None
         self.ready.clear()
 
     def sleep(self) -> None:
         """Free the parser between two requests, while a stream runs: idle watches are many."""
         if not self.mid:
-            self._parser = self._same_head = None
+            self._parser = self._same_head = self._same_sender = None
             self._after_target = self._url = b""
 
     @property
@@ -378,11 +381,21 @@ class RequestParser:
             body=self._body if isinstance(self._body, bytes) else bytes(self._body),
             peer=self.peer,
         )
+        if request.body and self._repeated is None:
+            request.same_head = self._known(headers)
         self._fed = 0
         self._body = b""
         self._headers = _NO_HEADERS
         self._repeated = None
         self.ready.append((request, flags, size))
+
+    def _known(self, headers: dict[str, str]) -> SameHead | None:
+        """Return what requests with bodies share while their headers, a body's length included, are equal."""
+        known = self._same_sender
+        if known is None or known.headers != headers:
+            short = sum(map(len, headers.values())) <= SAME_BYTES
+            known = self._same_sender = SameHead(headers) if short else None
+        return known
 
 
 # Headers that are taken apart into lists.

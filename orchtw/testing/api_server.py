@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import datetime
 from functools import wraps
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack, overload
@@ -131,6 +132,14 @@ class ApiServer(ServerHandle):
         """Let go of a state, or of one by its id. Raises ApiError (404)."""
         __tracebackhide__ = True
         finish(self._control.release(state))
+
+    def advance(self, seconds: float) -> datetime:
+        """Advance the time of a simulated cluster (`--simulate`), through all that is due on the way.
+
+        Returns the new simulated time. Raises ApiError (404) without a simulation.
+        """
+        __tracebackhide__ = True
+        return finish(self._control.advance(seconds))
 
     def revision(self) -> int:
         """Return the latest revision: a mark for `writes`, `history`, `at` and `diff`."""

@@ -127,9 +127,9 @@ class AggregatedClient:
         watch.start()
         return watch
 
-    async def create(self, resource: Resource, namespace: str, obj: Object) -> Object:
+    async def create(self, resource: Resource, namespace: str, obj: Object, *, whole: bool = True) -> Object:
         """Create locally, as `update` and `apply` work: other servers are not written to by these."""
-        return await self._local.create(resource, namespace, obj)
+        return await self._local.create(resource, namespace, obj, whole=whole)
 
     async def update(
         self, resource: Resource, namespace: str, name: str, obj: Object, subresource: str = ""
@@ -142,10 +142,17 @@ class AggregatedClient:
         await self._local.apply(resource, namespace, name, wanted, manager, size_bytes)
 
     async def patch(
-        self, resource: Resource, namespace: str, name: str, changes: Object, subresource: str = ""
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        changes: Object,
+        subresource: str = "",
+        *,
+        whole: bool = True,
     ) -> Object:
         if not resource.remote:
-            return await self._local.patch(resource, namespace, name, changes, subresource)
+            return await self._local.patch(resource, namespace, name, changes, subresource, whole=whole)
         path = path_of(resource, namespace, name) + (f"/{subresource}" if subresource else "")
         asked = AskedRequest(method="PATCH", path=path, body=changes, transform=ONE, media_type=MERGE_PATCH)
         return (await self._item(resource, asked)).load()

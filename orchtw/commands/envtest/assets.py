@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from orchtw.errors import ConfigError
+from orchtw.flags.exit_status import document_exit_status
+from orchtw.flags.version import add_version
 
 KUBECTL: Final = "kubectl"
 
@@ -32,8 +34,8 @@ exec {python} -P -m {module} "$@"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit status: 0, or 1 after a one-line error."""
-    options = _parser().parse_args(arguments)
+    """Run the command; returns the exit status (`orchtw.flags.exit_status.COMMAND`)."""
+    options = command_line().parse_args(arguments)
     try:
         folder = write_assets(options.folder)
     except ConfigError as error:
@@ -83,13 +85,16 @@ def _link_kubectl(link: Path) -> None:
         link.symlink_to(Path(found).absolute())
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="orch-envtest-assets",
         description="Write kube-apiserver and etcd for controller-runtime's envtest, and print the folder: "
         'KUBEBUILDER_ASSETS="$(orch-envtest-assets DIR)" go test ./...',
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="folder to write; created if missing")
+    add_version(parser)
+    document_exit_status(parser)
     return parser
 
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
 import orjson
-from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.task import react
+from twisted.internet.defer import CancelledError
 
 from orchtw.commands.files import STDIO, output, source
 from orchtw.commands.record.connection import Connection
 from orchtw.commands.record.history import ServerHistory
 from orchtw.commands.record.pace import ReactorPace
-from orchtw.commands.record.server import add_options, remote_of
 from orchtw.commands.record.terminal import Style, harmless
 from orchtw.commands.record.text import difference_lines, record_lines, record_text, table
+from orchtw.commands.remote_server import add_options, remote_of
+from orchtw.commands.running import exit_status
 from orchtw.errors import ConfigError
 from orchtw.exports import export_file
 from orchtw.exports.client import Params
@@ -26,6 +25,8 @@ from orchtw.exports.exporting import export_lines
 from orchtw.exports.importing import import_objects
 from orchtw.exports.replaying import Replay
 from orchtw.exports.writing import ExportWriter
+from orchtw.flags.exit_status import COMMAND, document_exit_status
+from orchtw.flags.version import add_version
 from orchtw.schema.codec.yaml_codec import encode_yaml
 from orchtw.wire.objects import Object
 
@@ -35,32 +36,21 @@ LAST: Final = 20
 INTERRUPTED: Final = 130
 """Exit status after a signal, as of other programs after Ctrl-C."""
 
+EXIT_STATUS: Final = COMMAND | {INTERRUPTED: "interrupted by a signal"}
+
 OBJECT_FILTERS: Final = ("resource", "namespace", "name")
 FILTERS: Final = (*OBJECT_FILTERS, "user", "manager", "verb", "type")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit status: 0, 1 after an error, 2 for a wrong command line, or INTERRUPTED."""
-    options = _parser().parse_args(arguments)
-    status = INTERRUPTED
-
-    async def work(reactor: Any) -> None:
-        nonlocal status
-        status = await _perform(options, reactor)
-
-    def begin(reactor: Any) -> Deferred[None]:
-        working = Deferred.fromCoroutine(work(reactor))
-        reactor.addSystemEventTrigger("before", "shutdown", working.cancel)  # by a signal: nothing is wrong
-        return working
-
-    with suppress(SystemExit):
-        react(begin)
-    return status
+    """Run the command; returns the exit status, one of EXIT_STATUS."""
+    options = command_line().parse_args(arguments)
+    return exit_status(lambda reactor: _perform(options, reactor), interrupted=INTERRUPTED, cancel=True)
 
 
 async def perform(arguments: Sequence[str], reactor: Any) -> int:
     """Run the command like `main`, on a running reactor."""
-    return await _perform(_parser().parse_args(arguments), reactor)
+    return await _perform(command_line().parse_args(arguments), reactor)
 
 
 async def _perform(options: argparse.Namespace, reactor: Any) -> int:
@@ -224,7 +214,8 @@ COMMANDS: Final[Mapping[str, Callable[[_Work], Awaitable[int]]]] = {
 }
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="orch-record", description="Shows, exports and replays the writes of a server with --enable-history."
     )
@@ -253,7 +244,7 @@ def _parser() -> argparse.ArgumentParser:
     option("--limit", type=_count, metavar="N",
            help=f"only the last N writes; {LAST} unless --since or --until is given, 0 for all")  # fmt: skip
     option = add("show", "show everything about one write", forms=("text", "json"))
-    option("revision", type=_count, metavar="REVISION")
+    option("revision", type=_count, metavar="REVISION", help="revision of the write")
     text = "show objects as they were at a revision"
     option = add("at", text, filters=OBJECT_FILTERS, forms=("text", "json", "yaml"))
     option("revision", type=_count, metavar="REVISION", help="revision; 0 for the latest")
@@ -270,6 +261,8 @@ def _parser() -> argparse.ArgumentParser:
     option("file", metavar="FILE", help="export to read; - for standard input")
     option("--speed", type=_speed, default=1.0, metavar="N", help="replay speed, in recorded seconds per second")
     option("--user", action="append", metavar="NAME", help="only writes of this user; repeatable")
+    add_version(parser)
+    document_exit_status(parser, EXIT_STATUS)
     return parser
 
 

@@ -12,6 +12,7 @@ import msgspec
 from orchtw.commands.store.opening import Opening, is_sealed
 from orchtw.commands.store.source import StoreSource
 from orchtw.commands.store.values import StoredValues
+from orchtw.logs.progress import Progress
 from orchtw.storage.interface import Damaged, KeyValue
 from orchtw.storage.sqlite.check import findings
 from orchtw.storage.sqlite.errors import sentence
@@ -40,8 +41,19 @@ def wrong_with_file(path: Path) -> list[str]:
 async def look(source: StoreSource, opening: Opening, values: StoredValues) -> Found:
     """Read and decode every live object."""
     found = Found()
+    with Progress("checking") as progress:
+        await _look(source, opening, values, found, progress)
+    return found
+
+
+async def _look(
+    source: StoreSource, opening: Opening, values: StoredValues, found: Found, progress: Progress
+) -> None:
     try:
+        if progress.is_shown:
+            progress.total = await source.count()
         async for item in source.live():
+            progress.advance()
             found.objects[values.resource(item.key)] += 1
             if isinstance(item, Damaged):
                 continue  # already reported by wrong_with_file
@@ -51,7 +63,6 @@ async def look(source: StoreSource, opening: Opening, values: StoredValues) -> F
                 found.wrong.append(f"{item.key} at {item.revision}: cannot be read: {problem}")
     except sqlite3.Error as error:
         found.wrong.append(sentence(error))
-    return found
 
 
 async def _look_at(item: KeyValue, opening: Opening, values: StoredValues, found: Found) -> None:

@@ -24,7 +24,7 @@ from orchtw.commands.store.values import StoredValues
 from orchtw.config.storage import StorageOptions
 from orchtw.errors import ConfigError, StatusError
 from orchtw.naming.names import Naming
-from orchtw.storage.encryption.transformer import Transformers
+from orchtw.storage.encryption.transformers import Transformers
 from orchtw.storage.etcd.opening import in_cluster
 from orchtw.storage.etcd.store import EtcdStore
 from orchtw.storage.interface import Damaged, KeyValue, Op, StoreHost
@@ -53,6 +53,11 @@ class ClusterSource:
         self._store = store
         self.vocabulary = vocabulary
         self.revision = revision
+
+    async def count(self) -> int:
+        """Return the number of live keys."""
+        page = await self._store.list(ROOT, revision=self.revision, limit=1)
+        return len(page.items) + page.remaining
 
     async def ends(self) -> Mapping[int, int]:
         """Return the expiry times of values, in milliseconds since the epoch, by the revision of their write."""

@@ -10,17 +10,18 @@ import os
 import sqlite3
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from twisted.internet.defer import Deferred
-from twisted.internet.task import react
-
 from orchtw.commands.files import STDIO, output, source
+from orchtw.commands.running import exit_status
 from orchtw.commands.store.outcome import Migrated
 from orchtw.commands.store.source import FileSource, agreed
 from orchtw.errors import ConfigError, StatusError
+from orchtw.flags.exit_status import document_exit_status
+from orchtw.flags.version import add_version
+from orchtw.logs.progress import line_start
 from orchtw.naming.names import Naming
 from orchtw.storage.sqlite.errors import sentence
 from orchtw.storage.sqlite.snapshot import Snapshot
@@ -32,22 +33,14 @@ VOCABULARY_HELP: Final = "expected vocabulary; used where the store or the expor
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit status: 0, 1 after an error, 2 for an invalid command line."""
-    options = _parser().parse_args(arguments)
-    status = 1
-
-    async def work(reactor: Any) -> None:
-        nonlocal status
-        status = await _perform(options, reactor)
-
-    with suppress(SystemExit):
-        react(lambda reactor: Deferred.fromCoroutine(work(reactor)))
-    return status
+    """Run the command; returns the exit status (`orchtw.flags.exit_status.COMMAND`)."""
+    options = command_line().parse_args(arguments)
+    return exit_status(lambda reactor: _perform(options, reactor))
 
 
 async def perform(arguments: Sequence[str], reactor: Any) -> int:
     """Run the command like `main`, on a running reactor."""
-    return await _perform(_parser().parse_args(arguments), reactor)
+    return await _perform(command_line().parse_args(arguments), reactor)
 
 
 async def _perform(options: argparse.Namespace, reactor: Any) -> int:
@@ -69,7 +62,7 @@ async def _perform(options: argparse.Namespace, reactor: Any) -> int:
 
 def complain(problem: str) -> None:
     """Print one line to standard error."""
-    print(f"orch-store: {' '.join(problem.split())}", file=sys.stderr)
+    print(f"{line_start(sys.stderr)}orch-store: {' '.join(problem.split())}", file=sys.stderr)
 
 
 def _store(options: argparse.Namespace) -> Path:
@@ -223,7 +216,8 @@ COMMANDS: Final[Mapping[str, Command]] = {
 }
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     folder = argparse.ArgumentParser(add_help=False)
     default = Path("orch-data")
     folder.add_argument("--data-dir", type=Path, default=default, metavar="DIR", help="the server's data folder")
@@ -249,7 +243,7 @@ def _parser() -> argparse.ArgumentParser:
     backup = add("backup", parents=[folder], help="make a consistent copy; also while a server runs")
     backup.add_argument("target", type=Path, metavar="FILE", help="file for the copy; must not exist")
     restore = add("restore", parents=[folder], help="restore a backup where no store exists")
-    restore.add_argument("source", type=Path, metavar="FILE")
+    restore.add_argument("source", type=Path, metavar="FILE", help="backup to restore")
     add("compact", parents=[folder, cluster], help="drop the history and return free space")
     out = add(
         "export",
@@ -265,6 +259,8 @@ def _parser() -> argparse.ArgumentParser:
     move.add_argument(
         "--kubeconfig", type=Path, metavar="FILE", help="rewrite through a running server instead of the folder"
     )
+    add_version(parser)
+    document_exit_status(parser)
     return parser
 
 

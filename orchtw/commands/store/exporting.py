@@ -9,6 +9,7 @@ from orchtw.commands.store.lines import ExportHead, Item
 from orchtw.commands.store.opening import Opening
 from orchtw.commands.store.source import StoreSource
 from orchtw.commands.store.values import StoredValues
+from orchtw.logs.progress import Progress
 from orchtw.storage.interface import Damaged
 
 
@@ -16,10 +17,25 @@ async def export(
     source: StoreSource, opening: Opening, values: StoredValues, output: BinaryIO, complain: Callable[[str], None]
 ) -> int:
     """Write all lines; report unreadable keys to `complain` and return their number."""
+    with Progress("exporting", hidden=output.isatty()) as progress:
+        if progress.is_shown:
+            progress.total = await source.count()
+        return await _export(source, opening, values, output, complain, progress)
+
+
+async def _export(
+    source: StoreSource,
+    opening: Opening,
+    values: StoredValues,
+    output: BinaryIO,
+    complain: Callable[[str], None],
+    progress: Progress,
+) -> int:
     ends = await source.ends()
     output.write(ExportHead(source.vocabulary, source.revision).line() + b"\n")
     failed = 0
     async for item in source.live():
+        progress.advance()
         try:
             if isinstance(item, Damaged):
                 raise ValueError("its checksum is wrong")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -11,6 +12,7 @@ from orchtw.commands.store.lines import ExportHead, Item, read
 from orchtw.commands.store.opening import Opening
 from orchtw.commands.store.values import StoredValues
 from orchtw.errors import ConfigError
+from orchtw.logs.progress import Progress
 from orchtw.naming.names import Naming
 from orchtw.pki.files import make_folder
 from orchtw.storage.sqlite.file import StoreFile
@@ -89,7 +91,27 @@ def lines_of(source: BinaryIO, vocabulary: str) -> tuple[ExportHead | None, Iter
             f"the export is of --vocabulary {head.vocabulary}; import it as such, and a server of another vocabulary "
             "rewrites the store"
         )
-    return head, _items(lines if head is not None or first is None else chain([first], lines))
+    items = _items(lines if head is not None or first is None else chain([first], lines))
+    return head, _tracked(source, items)
+
+
+def _tracked(source: BinaryIO, items: Iterable[tuple[int, Item]]) -> Iterator[tuple[int, Item]]:
+    """Yield the items and show the progress: in bytes of a file, in lines of a pipe."""
+    size = _size(source)
+    with Progress("importing", size, unit="bytes" if size else "lines") as progress:
+        for number, item in items:
+            yield number, item
+            progress.reach(source.tell() if size and progress.is_shown else number)
+
+
+def _size(source: BinaryIO) -> int:
+    """Return the size of a file in bytes; 0 of a pipe, which has none."""
+    if not source.seekable():
+        return 0
+    here = source.tell()
+    size = source.seek(0, os.SEEK_END)
+    source.seek(here)
+    return size
 
 
 def _items(lines: Iterable[tuple[int, ExportHead | Item]]) -> Iterator[tuple[int, Item]]:

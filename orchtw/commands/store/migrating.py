@@ -18,6 +18,7 @@ from orchtw.bootstrap.ensurer import system_user
 from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.commands.store.outcome import Migrated
 from orchtw.errors import StatusError
+from orchtw.logs.progress import Progress
 from orchtw.naming.names import Naming
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
@@ -53,24 +54,38 @@ async def migrate(
 
 async def _rewrite(server: Server, naming: Naming, complain: Callable[[str], None]) -> Migrated:
     result = Migrated()
-    for target in server.resources.targets.homes():
-        stored = target.stored
-        for key, problem in _unreadable(stored.cache):
-            result.failed += 1
-            complain(f"{stored.prefix}{key}: {problem}")
-        entries = list(stored.cache.snapshot())
-        result.seen += len(entries)
-        for entry in entries:
-            if stored.is_current(entry) and not stored.cache.outdated(entry.key):
-                continue
-            write = _write(target, entry.namespace, entry.name, naming)
-            try:
-                await _write_anew(server.writes, write)
-                result.written += 1
-            except StatusError as error:
-                result.failed += 1
-                complain(f"{stored.prefix}{entry.key}: {error.message}")
+    homes = list(server.resources.targets.homes())
+    with Progress("rewriting", sum(len(target.stored.cache.snapshot()) for target in homes)) as progress:
+        for target in homes:
+            await _rewrite_kind(server, target, naming, complain, result, progress)
     return result
+
+
+async def _rewrite_kind(
+    server: Server,
+    target: Target,
+    naming: Naming,
+    complain: Callable[[str], None],
+    result: Migrated,
+    progress: Progress,
+) -> None:
+    stored = target.stored
+    for key, problem in _unreadable(stored.cache):
+        result.failed += 1
+        complain(f"{stored.prefix}{key}: {problem}")
+    entries = list(stored.cache.snapshot())
+    result.seen += len(entries)
+    for entry in entries:
+        progress.advance()
+        if stored.is_current(entry) and not stored.cache.outdated(entry.key):
+            continue
+        write = _write(target, entry.namespace, entry.name, naming)
+        try:
+            await _write_anew(server.writes, write)
+            result.written += 1
+        except StatusError as error:
+            result.failed += 1
+            complain(f"{stored.prefix}{entry.key}: {error.message}")
 
 
 def _unreadable(cache: ResourceCache) -> Iterator[tuple[str, str]]:

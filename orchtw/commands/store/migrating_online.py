@@ -17,6 +17,7 @@ import orjson
 from orchtw.commands.store.outcome import Migrated
 from orchtw.commands.store.source import agreed
 from orchtw.errors import ConfigError
+from orchtw.logs.progress import Progress
 from orchtw.naming.names import Naming
 from orchtw.outbound.caller import Caller, CallFailed, Question
 from orchtw.outbound.kubeconfig import load
@@ -76,23 +77,31 @@ async def migrate_online(kubeconfig: Path, given: str, reactor: Any, complain: C
     result = Migrated()
     try:
         naming = Naming.of(agreed(server.url, await server.vocabulary(), given))
-        async for collection in server.collections():
-            async for obj in server.objects(collection):
-                result.seen += 1
-                meta = obj["metadata"]
-                if collection.plural == SLICES and meta["name"] == naming.product:
-                    continue
-                try:
-                    result.written += await server.rewrite(collection, obj)
-                except ConfigError as problem:
-                    result.failed += 1
-                    where = collection.of(meta.get("namespace", ""), meta.get("name", ""))
-                    complain(f"{where}: {problem}")
+        with Progress("rewriting") as progress:
+            await _rewrite(server, naming, complain, result, progress)
     except CallFailed as problem:
         raise ConfigError(str(problem)) from None
     finally:
         await caller.close()
     return result
+
+
+async def _rewrite(
+    server: OnlineServer, naming: Naming, complain: Callable[[str], None], result: Migrated, progress: Progress
+) -> None:
+    async for collection in server.collections():
+        async for obj in server.objects(collection):
+            progress.advance()
+            result.seen += 1
+            meta = obj["metadata"]
+            if collection.plural == SLICES and meta["name"] == naming.product:
+                continue
+            try:
+                result.written += await server.rewrite(collection, obj)
+            except ConfigError as problem:
+                result.failed += 1
+                where = collection.of(meta.get("namespace", ""), meta.get("name", ""))
+                complain(f"{where}: {problem}")
 
 
 class OnlineServer:

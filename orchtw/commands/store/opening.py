@@ -10,7 +10,7 @@ from orchtw.assembly.encryption import NOTHING, sealing
 from orchtw.plugins.entry_points import installed
 from orchtw.storage.encryption.provider import MARK
 from orchtw.storage.encryption.store import with_keys
-from orchtw.storage.encryption.transformer import Opened, Transformers
+from orchtw.storage.encryption.transformers import Opened, Transformers
 
 
 class Opening:

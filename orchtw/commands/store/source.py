@@ -21,6 +21,9 @@ class StoreSource(Protocol):
     def revision(self) -> int:
         """Return the revision of the snapshot."""
 
+    async def count(self) -> int:
+        """Return the number of live keys."""
+
     async def ends(self) -> Mapping[int, int]:
         """Return the expiry times of values, in milliseconds since the epoch, by the revision of their write."""
 
@@ -49,6 +52,9 @@ class FileSource:
     @property
     def revision(self) -> int:
         return int(self._snapshot.revision)
+
+    async def count(self) -> int:
+        return self._snapshot.count()
 
     async def ends(self) -> Mapping[int, int]:
         return self._snapshot.ends()

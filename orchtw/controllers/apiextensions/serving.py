@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 import orjson
 
+from orchtw.config.releases import LAST, Release
 from orchtw.controllers.apiextensions.definition import Definition
 from orchtw.registry.custom.kinds import kinds_of
 from orchtw.registry.custom.strategy import CustomStrategy
@@ -19,6 +20,7 @@ from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.custom.codec import CustomCodec
+from orchtw.schema.custom.terms import DEFAULT, ValidationTerms
 from orchtw.wire.objects import Object
 
 CLOSED: Final = "create not allowed while custom resource definition is terminating"
@@ -35,17 +37,25 @@ class Serving:
     """Registry of served custom resources, changed as definitions come, change and go.
 
     A changed resource is served in its old form until the new one is ready. Calls of `serve` for one definition never
-    overlap. `rules`: enforce those in schemas.
+    overlap. `terms`: those of the release for their objects; `rules`: enforce those in schemas;
+    `release`: the emulated one.
     """
 
     def __init__(
-        self, targets: Targets, codecs: Codecs, versionings: Versionings, offload: Offload, *, rules: bool = True
+        self,
+        targets: Targets,
+        codecs: Codecs,
+        versionings: Versionings,
+        offload: Offload,
+        terms: ValidationTerms = DEFAULT,
+        *,
+        rules: bool = True,
+        release: Release = LAST,
     ) -> None:
         self._targets = targets
         self._versionings = versionings
-        self._schemas = codecs.schemas
-        self._rules = rules
-        self._make_codec = partial(CustomCodec, codecs=codecs)
+        self._kinds_of = partial(kinds_of, schemas=codecs.schemas, rules=rules, release=release)
+        self._make_codec = partial(CustomCodec, codecs=codecs, terms=terms)
         self._run = offload.run
         self._served: dict[str, Served] = {}
         self._closed: set[str] = set()
@@ -82,7 +92,7 @@ class Serving:
 
     async def _add(self, name: str, state: Hashable, obj: Object, size_bytes: int) -> None:
         versioning = self._versionings.of(obj)
-        kinds = await self._run(size_bytes, lambda: kinds_of(obj, self._schemas, rules=self._rules))
+        kinds = await self._run(size_bytes, lambda: self._kinds_of(obj))
         if name not in self._ended:
             await self._targets.add(kinds, CustomStrategy, self._make_codec, versioning)
             first = kinds[0][0]

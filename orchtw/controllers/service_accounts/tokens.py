@@ -9,6 +9,7 @@ from twisted.internet.task import deferLater
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
+from orchtw.client.namespace_end import ends_with_namespace
 from orchtw.client.work_queue import TURN_S, Retry
 from orchtw.controllers.controller import Controller, ControllerHost, Published
 from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
@@ -167,5 +168,4 @@ class TokenController(Controller):
 
 def _tells_of_end(error: StatusError) -> bool:
     """Report whether an object cannot be created because its namespace terminates or is gone."""
-    causes = (error.details or {}).get("causes") or ()
-    return isinstance(error, NotFound) or any(each.get("reason") == "NamespaceTerminating" for each in causes)
+    return isinstance(error, NotFound) or ends_with_namespace(error)

@@ -42,7 +42,8 @@ class HTTP2Channel(Streams):
 
     __slots__ = (
         *("_begun", "_client_window", "_decoder", "_held_back", "_holding", "_looked_s", "_noise", "_progress"),
-        *("_reader", "_received_s", "_same_head", "_settled", "_stalled_since", "_window", "known", "peer"),
+        *("_reader", "_received_s", "_same_head", "_same_sender", "_settled"),
+        *("_stalled_since", "_window", "known", "peer"),
     )
 
     def __init__(self, shared: Shared) -> None:
@@ -55,6 +56,8 @@ class HTTP2Channel(Streams):
         self._begun = 0
         self._same_head: SameHead | None = None
         """Headers of the last short head, for the next ones that are equal."""
+        self._same_sender: SameHead | None = None
+        """The same of requests with bodies."""
         self._window = CONNECTION_WINDOW
         self._client_window = DEFAULT_WINDOW
         self._held_back = self._settled = False
@@ -210,17 +213,20 @@ class HTTP2Channel(Streams):
             self._noise.heard()
             self.write(frames.reset(number, Code.PROTOCOL_ERROR))
             return
-        if ended and head.size <= SAME_BYTES:
-            self._know_again(head.request)
+        if head.size <= SAME_BYTES and head.request.repeated is None:
+            self._know_again(head.request, ended=ended)
         self._start(number, head, ended)
 
-    def _know_again(self, request: Request) -> None:
+    def _know_again(self, request: Request, *, ended: bool) -> None:
         """Have requests with equal headers share what the app knows their sender by."""
-        same = self._same_head
-        if request.repeated is None:
-            if same is None or same.headers != request.headers:
-                same = self._same_head = SameHead(request.headers)
-            request.same_head = same
+        same = self._same_head if ended else self._same_sender
+        if same is None or same.headers != request.headers:
+            same = SameHead(request.headers)
+            if ended:
+                self._same_head = same
+            else:
+                self._same_sender = same
+        request.same_head = same
 
     def _start(self, number: int, head: RequestHead, ended: bool) -> None:
         self._begun += 1

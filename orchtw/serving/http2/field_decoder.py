@@ -32,6 +32,9 @@ Field = tuple[str, str, bool]
 
 
 def _field(name: bytes, value: bytes) -> Field:
+    """Return a field; blanks around its value are not part of it: clients written in Go send them on."""
+    if name[:1] != b":":
+        value = value.strip(b" \t")
     known = KNOWN_NAMES.get(name)
     text = known if known is not None else name.decode("latin-1")
     sound = (

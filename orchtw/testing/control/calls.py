@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final, Generic, Literal, TypeVar
 from urllib.parse import quote
 
@@ -24,6 +25,7 @@ FAULTS: Final = "/debug/faults"
 HISTORY: Final = "/debug/history"
 AT: Final = f"{HISTORY}/at"
 DIFF: Final = f"{HISTORY}/diff"
+SIMULATION: Final = "/debug/simulation"
 
 _FAULT_NAMES: Final = {
     "retry_after_s": "retryAfterSeconds",
@@ -88,6 +90,11 @@ def restore(state: StateSnapshot | str, watches: Watches) -> Call[int]:
 def release(state: StateSnapshot | str) -> Call[None]:
     """Return the call that lets go of a state."""
     return Call(_post(STATE, {"action": "release", "snapshot": id_of(state)}), _nothing)
+
+
+def advance(seconds: float) -> Call[datetime]:
+    """Return the call that advances the simulated time; its result is the new time."""
+    return Call(_post(SIMULATION, {"advance": seconds}), lambda answer: datetime.fromisoformat(answer.json["now"]))
 
 
 def id_of(named: StateSnapshot | AddedFault | str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import aclosing, suppress
+from datetime import datetime
 from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
@@ -150,6 +151,13 @@ class ServerControl:
         await self._call(calls.release(state))
         if (name := calls.id_of(state)) in self._taken:
             self._taken.remove(name)
+
+    async def advance(self, seconds: float) -> datetime:
+        """Advance the time of a simulated cluster (`--simulate`), through all that is due on the way.
+
+        Returns the new simulated time. Raises ApiError (404) without a simulation.
+        """
+        return await self._call(calls.advance(seconds))
 
     async def _forget(self, name: str) -> None:
         """Let go of a state that was taken, unless it has gone by other means."""

@@ -25,6 +25,7 @@ from orchtw.controllers.controller import no_metrics
 from orchtw.controllers.embedded import host_of
 from orchtw.outbound.caller import Caller
 from orchtw.registry.custom.versioning import Versionings
+from orchtw.schema.custom.terms import terms_of
 from orchtw.values.uuids import new_uuid
 
 
@@ -52,7 +53,11 @@ def definitions(
     if target is None:
         return None
     versionings = Versionings(caller=caller, run=resources.offload.run, new_uid=new_uuid, naming=naming)
-    rules = base.config.generic.gates["CustomResourceValidationExpressions"]
+    generic = base.config.generic
+    rules = generic.gates["CustomResourceValidationExpressions"]
+    ratchets = generic.gates["CRDValidationRatcheting"]
+    terms = terms_of(generic.emulated, generic.reported, ratchets=ratchets)
+    serving = partial(Serving, terms=terms, rules=rules, release=generic.emulated)
     index, statuses = NameIndex(), Statuses(target, registry.writes, naming)
     emptying = Emptying(registry.deletion, registry.writes, system_user(naming), clock)
     parts = DefinitionParts(
@@ -61,7 +66,7 @@ def definitions(
         index=index,
         observer=Observer(index, naming, clock, resources.offload, delay_s),
         statuses=statuses,
-        serving=Serving(resources.targets, resources.codecs, versionings, resources.offload, rules=rules),
+        serving=serving(resources.targets, resources.codecs, versionings, resources.offload),
         finalizing=Finalizing(statuses, emptying, naming, clock),
         offload=resources.offload,
     )

@@ -1,8 +1,8 @@
-"""The roles and bindings of every installation, made and completed once in a process (reference ROLE-1)."""
+"""RBAC bootstrap policy: roles and bindings of every installation, completed once in a process (reference ROLE-1)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -18,13 +18,16 @@ AUTOUPDATE: Final = "rbac.authorization.orch.io/autoupdate"
 _ROLES: Final = frozenset({"clusterroles", "roles"})
 _SOURCE: Final = Path(__file__).with_name("roles.json")
 
+Gates = Mapping[str, bool]
+ALL_GATES: Final[Gates] = {}
+
 Merge = Callable[[Object, Object], Object | None]
 """Function of the live and the expected object that returns the one to store; None: no change."""
 
 
-async def reconcile_roles(ensurer: Ensurer) -> None:
+async def reconcile_roles(ensurer: Ensurer, gates: Gates = ALL_GATES) -> None:
     """Create missing objects and complete present ones, concurrently. Raises the store's errors."""
-    expected = list(expected_objects(ensurer.naming))
+    expected = list(expected_objects(ensurer.naming, gates))
     await together(partial(_reconcile, ensurer, plural, obj) for plural, obj in expected if plural in _ROLES)
     await together(partial(_reconcile, ensurer, plural, obj) for plural, obj in expected if plural not in _ROLES)
 
@@ -43,12 +46,17 @@ async def _reconcile(ensurer: Ensurer, plural: str, obj: Object) -> None:
         await ensurer.ensure(GROUP, "v1", plural, obj)
 
 
-def expected_objects(naming: Naming) -> Iterator[tuple[str, Object]]:
-    """Yield each object with the plural of its kind, in the served vocabulary."""
+def expected_objects(naming: Naming, gates: Gates = ALL_GATES) -> Iterator[tuple[str, Object]]:
+    """Yield each object with the plural of its kind, in the served vocabulary.
+
+    Rules, roles and bindings of features whose gate is off are left out; `gates` are the states of those that may be.
+    """
     source: dict[str, list[dict[str, Any]]] = loads(_SOURCE.read_bytes())
     for plural, records in source.items():
         for record in records:
-            content = _role(record, naming) if plural in _ROLES else _binding(record, naming)
+            if not gates.get(record.get("gate", ""), True):
+                continue
+            content = _role(record, naming, gates) if plural in _ROLES else _binding(record, naming)
             yield plural, {"metadata": _metadata(record, naming), **content}
 
 
@@ -115,8 +123,8 @@ def _metadata(record: dict[str, Any], naming: Naming) -> Object:
     return meta
 
 
-def _role(record: dict[str, Any], naming: Naming) -> Object:
-    rules = [_rule(rule, naming) for rule in record.get("rules", ())]
+def _role(record: dict[str, Any], naming: Naming, gates: Gates) -> Object:
+    rules = [_rule(rule, naming) for rule in record.get("rules", ()) if gates.get(rule.get("gate", ""), True)]
     content: Object = {"rules": rules} if rules else {}
     if aggregation := record.get("aggregationRule"):
         selectors = [
@@ -128,7 +136,7 @@ def _role(record: dict[str, Any], naming: Naming) -> Object:
 
 
 def _rule(rule: dict[str, Any], naming: Naming) -> Object:
-    found = dict(rule)
+    found = {key: value for key, value in rule.items() if key != "gate"}
     if "apiGroups" in rule:
         found["apiGroups"] = [naming.group(group) for group in rule["apiGroups"]]
     if "resourceNames" in rule:

@@ -1,8 +1,8 @@
-"""The product-bearing identifiers in both vocabularies, neutral spelling first; data for `orchtw.naming.names` alone.
+"""Pairs of product-bearing identifiers in both vocabularies, neutral spelling first (reference VOC-1).
 
-Two identifiers are listed twice because they have two meanings, an API group or domain and a label domain:
-`orch.io` and `node.orch.io`. The first such pair is the API meaning. A pair that ends in `/`, `-`, `.` or
-`/*` is a prefix.
+Only `orchtw.naming.names` reads them. Two identifiers are listed twice because they have two meanings, an API
+group or domain and a label domain: `orch.io` and `node.orch.io`. The first such pair is the API meaning. A pair that
+ends in `/`, `-`, `.` or `/*` is a prefix.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ PAIRS: tuple[tuple[str, str], ...] = (
     ("alpha.image-policy.orch.io/failed-open", "alpha.image-policy.k8s.io/failed-open"),
     ("apf.orch.io/autoupdate-spec", "apf.kubernetes.io/autoupdate-spec"),
     ("api-approved.orch.io", "api-approved.kubernetes.io"),
+    ("apidiscovery.orch.io", "apidiscovery.k8s.io"),
     ("apiextensions.orch.io", "apiextensions.k8s.io"),
     ("apiregistration.orch.io", "apiregistration.k8s.io"),
     ("apiserver.config.orch.io", "apiserver.config.k8s.io"),
@@ -43,7 +44,11 @@ PAIRS: tuple[tuple[str, str], ...] = (
     ("application/vnd.orch.protobuf;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"),
     ("audit.orch.io", "audit.k8s.io"),
     ("authentication.orch.io", "authentication.k8s.io"),
+    ("authentication.orch.io/credential-id", "authentication.kubernetes.io/credential-id"),
+    ("authentication.orch.io/issued-credential-id", "authentication.kubernetes.io/issued-credential-id"),
     ("authentication.orch.io/legacy-token", "authentication.k8s.io/legacy-token"),
+    ("authentication.orch.io/node-name", "authentication.kubernetes.io/node-name"),
+    ("authentication.orch.io/node-uid", "authentication.kubernetes.io/node-uid"),
     ("authentication.orch.io/pod-name", "authentication.kubernetes.io/pod-name"),
     ("authentication.orch.io/pod-uid", "authentication.kubernetes.io/pod-uid"),
     ("authentication.orch.io/stale-token", "authentication.k8s.io/stale-token"),
@@ -57,7 +62,9 @@ PAIRS: tuple[tuple[str, str], ...] = (
     ("base64.binary.orch.io", "base64.binary.k8s.io"),
     ("base64.channel.orch.io", "base64.channel.k8s.io"),
     ("base64url.bearer.authorization.orch.io.", "base64url.bearer.authorization.k8s.io."),
+    ("batch.orch.io/controller-uid", "batch.kubernetes.io/controller-uid"),
     ("batch.orch.io/job-completion-index", "batch.kubernetes.io/job-completion-index"),
+    ("batch.orch.io/job-name", "batch.kubernetes.io/job-name"),
     ("batch.orch.io/job-tracking", "batch.kubernetes.io/job-tracking"),
     ("beta.orch.io/arch", "beta.kubernetes.io/arch"),
     ("beta.orch.io/instance-type", "beta.kubernetes.io/instance-type"),
@@ -97,10 +104,15 @@ PAIRS: tuple[tuple[str, str], ...] = (
     ("failure-domain.beta.orch.io/region", "failure-domain.beta.kubernetes.io/region"),
     ("failure-domain.beta.orch.io/zone", "failure-domain.beta.kubernetes.io/zone"),
     ("flowcontrol.apiserver.orch.io", "flowcontrol.apiserver.k8s.io"),
+    (
+        "flowcontrol.orch.io/v1beta3-preserve-zero-concurrency-shares",
+        "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares",
+    ),
     ("imagepolicy.orch.io", "imagepolicy.k8s.io"),
     ("ingressclass.orch.io/is-default-class", "ingressclass.kubernetes.io/is-default-class"),
     ("internal.apiserver.orch.io", "internal.apiserver.k8s.io"),
     ("io.orch.api.", "io.k8s.api."),
+    ("ipaddress.orch.io/", "ipaddress.kubernetes.io/"),
     ("kubecontrollermanager.config.orch.io", "kubecontrollermanager.config.k8s.io"),
     ("kubeproxy.config.orch.io", "kubeproxy.config.k8s.io"),
     ("kubescheduler.config.orch.io", "kubescheduler.config.k8s.io"),
@@ -174,7 +186,9 @@ PAIRS: tuple[tuple[str, str], ...] = (
     ("orch.io/hostname", "kubernetes.io/hostname"),
     ("orch.io/ingress-bandwidth", "kubernetes.io/ingress-bandwidth"),
     ("orch.io/ingress.class", "kubernetes.io/ingress.class"),
+    ("orch.io/initial-events-end", "k8s.io/initial-events-end"),
     ("orch.io/iscsi", "kubernetes.io/iscsi"),
+    ("orch.io/job-controller", "kubernetes.io/job-controller"),
     ("orch.io/legacy-unknown", "kubernetes.io/legacy-unknown"),
     ("orch.io/limit-ranger", "kubernetes.io/limit-ranger"),
     ("orch.io/metadata.name", "kubernetes.io/metadata.name"),
@@ -247,6 +261,7 @@ PAIRS: tuple[tuple[str, str], ...] = (
     ("rbac.authorization.orch.io/aggregate-to-edit", "rbac.authorization.k8s.io/aggregate-to-edit"),
     ("rbac.authorization.orch.io/aggregate-to-view", "rbac.authorization.k8s.io/aggregate-to-view"),
     ("rbac.authorization.orch.io/autoupdate", "rbac.authorization.kubernetes.io/autoupdate"),
+    ("resource.orch.io", "resource.k8s.io"),
     ("resourcequota.admission.orch.io", "resourcequota.admission.k8s.io"),
     ("scheduler.alpha.orch.io/defaultTolerations", "scheduler.alpha.kubernetes.io/defaultTolerations"),
     ("scheduler.alpha.orch.io/node-selector", "scheduler.alpha.kubernetes.io/node-selector"),
@@ -272,6 +287,7 @@ PAIRS: tuple[tuple[str, str], ...] = (
     ("storage.orch.io", "storage.k8s.io"),
     ("storageclass.beta.orch.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"),
     ("storageclass.orch.io/is-default-class", "storageclass.kubernetes.io/is-default-class"),
+    ("storagemigration.orch.io", "storagemigration.k8s.io"),
     ("system:orch-controller-manager", "system:kube-controller-manager"),
     ("system:orch-dns", "system:kube-dns"),
     ("system:orch-scheduler", "system:kube-scheduler"),
@@ -280,6 +296,11 @@ PAIRS: tuple[tuple[str, str], ...] = (
     ("topology.orch.io/region", "topology.kubernetes.io/region"),
     ("topology.orch.io/zone", "topology.kubernetes.io/zone"),
     ("validating.webhook.admission.orch.io/", "validating.webhook.admission.k8s.io/"),
+    ("validation.policy.admission.orch.io", "validation.policy.admission.k8s.io"),
+    (
+        "validation.policy.admission.orch.io/validation_failure",
+        "validation.policy.admission.k8s.io/validation_failure",
+    ),
     ("volume.beta.orch.io/migrated-to", "volume.beta.kubernetes.io/migrated-to"),
     ("volume.beta.orch.io/mount-options", "volume.beta.kubernetes.io/mount-options"),
     ("volume.beta.orch.io/storage-class", "volume.beta.kubernetes.io/storage-class"),

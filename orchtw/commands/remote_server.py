@@ -7,14 +7,13 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
 from orchtw.outbound.credentials import Fixed, bearer
 from orchtw.outbound.kubeconfig import load
 from orchtw.outbound.policy import BadTLS, TLSPolicy
-from orchtw.outbound.remote import Remote, rooted_url
+from orchtw.outbound.remote import Remote, server_url
 
 DEFAULT: Final = Path("orch-data/admin.kubeconfig")
 """Kubeconfig of the server that was started in this folder."""
@@ -54,13 +53,9 @@ def remote_of(options: argparse.Namespace, reactor: Any, environ: Mapping[str, s
 
 def _url(text: str) -> str:
     try:
-        parts = urlsplit(text)
-        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        return server_url(text)
     except ValueError:
-        good = False
-    if not good or parts.query or parts.fragment or parts.username is not None:
-        raise ConfigError("--server: must be a URL such as https://host:port")
-    return rooted_url(text)
+        raise ConfigError("--server: must be a URL such as https://host:port") from None
 
 
 def _read(path: Path | None) -> bytes:
