@@ -13,6 +13,7 @@ from pathlib import Path
 from orchtw.assembly.flags import FLAGS
 from orchtw.config.cipher_suites import CIPHER_SUITES
 from orchtw.config.feature_gates import GATES
+from orchtw.config.releases import FIRST
 from orchtw.flags.flag import Flag
 
 PAGE = Path(__file__).resolve().with_name("flags.md")
@@ -53,6 +54,10 @@ GATES_OPENING = """\
 For `--feature-gates`. `AllAlpha` and `AllBeta` switch a whole stage; a gate that is named by itself keeps its own
 value. A *locked* gate can only be given the value it has. Gates of parts that are not served yet are accepted and
 have no effect: [compatibility](compatibility.md) says which have one.
+
+Features that came after release 1.24 are on if a client of that release cannot notice them, and off if they change an
+existing answer. `--emulated-version` switches all off that came after the release it names: with 1.24 the server is
+that release.
 """
 SUITES_OPENING = """\
 ## Cipher suites
@@ -71,7 +76,7 @@ def page(flags: Sequence[Flag] = FLAGS) -> str:
         rows = [_flag_row(flag) for flag in flags if flag.section == section]
         sections.append("\n".join((f"## {section}", "", *_table(("Flag", "Kind", "Default", "Meaning"), rows), "")))
     rows = [_gate_row(name) for name in sorted(GATES)]
-    sections.append("\n".join((GATES_OPENING, *_table(("Gate", "Stage", "Default"), rows), "")))
+    sections.append("\n".join((GATES_OPENING, *_table(("Gate", "Since", "Stage", "Default"), rows), "")))
     sections.append("\n".join((SUITES_OPENING, *(f"* `{name}`" for name in CIPHER_SUITES), "")))
     return "\n".join(sections)
 
@@ -87,7 +92,8 @@ def _gate_row(name: str) -> tuple[str, ...]:
     shown = _switch(gate.on) + (", locked" if gate.locked else "")
     if gate.on_in_orch is not None:
         shown += f"; {_switch(gate.on_in_orch)} under the vocabulary `orch`"
-    return f"`{name}`", gate.stage, shown
+    since = "" if gate.since == FIRST else ".".join(map(str, gate.since))
+    return f"`{name}`", since, gate.stage, shown
 
 
 def _switch(on: bool) -> str:

@@ -6,7 +6,8 @@ import hmac
 from collections.abc import Mapping
 from typing import Any
 
-from orchtw.authn.method import AuthnHost, authenticated, plain
+from orchtw.authn.audiences import plain
+from orchtw.authn.method import AuthnHost, authenticated
 from orchtw.errors import ConfigError, Unauthorized
 from orchtw.flags.flag import PATH, Flag
 from orchtw.plugins import AuthenticationPlugin
