@@ -1,0 +1,1 @@
+Rules of custom resources may use optional values, sets, quantities, IP addresses and networks, formats, semantic versions, macros with two variables and the newer functions of lists and texts, as the emulated release has them.

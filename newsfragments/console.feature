@@ -1,0 +1,1 @@
+`/console/` is a page for browsers that shows kinds, objects, the owners of their fields, changes, events and the server itself as they change, and edits objects with a dry run first (`--console`, on with `--simulate`).

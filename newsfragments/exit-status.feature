@@ -1,0 +1,1 @@
+`--help` of every command ends with its exit statuses.

@@ -1,0 +1,1 @@
+A create whose generated name is taken gets another name, up to eight times, instead of a 409.

@@ -1,0 +1,1 @@
+The memory of known field sets is bounded in bytes for all kinds together, at 24 MiB; `orchtw_known_sets_bytes` shows it. A status update of a custom resource keeps the parts of the object that it does not change, instead of reading them anew.

@@ -1,0 +1,1 @@
+Updates and creates cost less again: what a JSON body has in common with the live object is not parsed, patches of custom objects load the live object once, equal field sets in managedFields are parsed once, and the random name of a Pod's token volume no longer makes its spec a new one.

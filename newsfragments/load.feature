@@ -1,0 +1,1 @@
+`orch-load` makes the load of a cluster of any size on this or another API server, with leases, pod churn, Events, rollouts and informers, and prints rates, latencies, errors, and lost or late watch events.

@@ -1,0 +1,1 @@
+Webhooks may have `matchConditions`, expressions that narrow the requests for which they are called.

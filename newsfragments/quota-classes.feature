@@ -1,0 +1,1 @@
+Quotas can choose claims by their class of volume attributes: scope `VolumeAttributesClass`.

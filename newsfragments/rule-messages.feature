@@ -1,0 +1,1 @@
+Rules of custom resources take `messageExpression`, `reason`, `fieldPath` and `optionalOldSelf`.

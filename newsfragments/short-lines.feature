@@ -1,0 +1,1 @@
+Writes and lists that a client repeats, for whatever names, pass the stages with what authentication, authorization, priority and fairness, audit and metrics found for the first ones, which saves 30 to 50 µs of CPU each; `orchtw_request_plans`, `orchtw_request_plan_bytes` and `orchtw_planned_requests_total` count them too.

@@ -1,0 +1,1 @@
+With feature gate `TaintTolerationComparisonOperators`, tolerations have the operators `Lt` and `Gt`.

@@ -1,0 +1,1 @@
+`/version` names the emulated and the oldest compatible release if `--report-release` is 1.33 or later.

@@ -1,0 +1,1 @@
+SelfSubjectReview tells a client as which user its requests are made; `kubectl auth whoami` works.
