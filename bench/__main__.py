@@ -28,6 +28,7 @@ from bench.http1 import JSON, BenchError, Endpoint
 from bench.idle import idle
 from bench.lists import lists
 from bench.machine import Machine
+from bench.mixed_soak import mixed_soak
 from bench.objects import apply, create, get
 from bench.operations import operations
 from bench.options import Options, parse
@@ -55,6 +56,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "holdup-custom": holdup_custom,
     "overload": overload,
     "soak": soak,
+    "mixed-soak": mixed_soak,
     "tails": tails,
     "endurance": endurance,
     "authorization": authorization,

@@ -188,7 +188,7 @@ def _ask(endpoint: Endpoint, path: str, pipe: Pipe) -> None:
     get = _asker(endpoint, path)
     while pipe.recv():
         waits = Waits()
-        while not pipe.poll(REST_S):
+        while not waits.polls or not pipe.poll(REST_S):
             waits.livez_ms = max(waits.livez_ms, livez())
             waits.get_ms = max(waits.get_ms, get())
             waits.polls += 1

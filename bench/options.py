@@ -23,8 +23,7 @@ ON_DEMAND = (
         "handshake",
     ),
     *("holdup", "holdup-custom", "holdup-restart", "operations", "overload", "resets", "scale", "soak", "tails"),
-    "webhooks",
-    "writes",
+    *("mixed-soak", "webhooks", "writes"),
 )
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")
@@ -204,7 +203,7 @@ def _named(add: Callable[..., object]) -> None:
     add("--rest-seconds", type=_seconds, default=3.0, help="rest before the memory of many definitions is read")
     add("--bindings", type=_positive, default=2000, help="role bindings of the scenario authorization")
     add("--handshakes", type=_positive, default=1000, help="connections of each kind in handshake")
-    add("--soak-requests", type=_positive, default=100_000, help="requests of the soak scenario")
+    add("--soak-requests", type=_positive, default=100_000, help="requests of soak and mixed-soak")
     add("--tails-conc", type=_numbers, default=(1, 64), help="connections of the closed loops of tails")
     add("--tails-seconds", type=_seconds, default=60.0, help="duration of the paced writes of tails")
     add("--tails-rate", type=_positive, default=500, help="paced writes a second of tails")

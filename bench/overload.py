@@ -148,7 +148,7 @@ class _Forgetful(Connection):
 
 
 def _be_greedy(endpoint: Endpoint, count: int, kind: str, path: str, subject: Subject, pipe: Pipe) -> None:
-    """Open the connections, say so, and ask until a message comes; then say what was answered."""
+    """Open the connections, say so, and ask until a message and an answer have come; then say what was answered."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.nice(NICE)
     following = 0
@@ -174,7 +174,7 @@ def _be_greedy(endpoint: Endpoint, count: int, kind: str, path: str, subject: Su
 
     for connection in opened:
         begin(connection)
-    while not pipe.poll():
+    while not answers or not pipe.poll():
         for descriptor, _ in epoll.poll():
             if (ready := asking.get(descriptor)) is None:
                 continue

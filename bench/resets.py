@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
+from bench.machine import running_s
 from bench.options import Options
 from bench.session import Emit
 from orchtw.testing import ApiServer
 
 OBJECTS = 1_000
+QUICK_OBJECTS = 100
 ROUNDS = 5
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -20,9 +21,10 @@ def resets(options: Options, emit: Emit) -> None:
 
     Each line has the least of some rounds, which other work on the machine disturbs least.
     """
+    objects, count = (QUICK_OBJECTS, 1) if options.quick else (OBJECTS, ROUNDS)
     with ApiServer(flags=options.server_flag) as server:
         empty = server.snapshot()
-        for number in range(OBJECTS):
+        for number in range(objects):
             server.request("POST", MAPS, {"metadata": {"name": f"c{number}"}, "data": {"a": "b" * 100}})
         full = server.snapshot()
         # A reset forgets the snapshots since the baseline, so that of all objects has to be before it.
@@ -30,7 +32,7 @@ def resets(options: Options, emit: Emit) -> None:
         server.set_baseline()
         server.restore(full)
         found: dict[str, list[tuple[float, float]]] = {}
-        for _ in range(ROUNDS):
+        for _ in range(count):
             for watches in ("expire", "follow"):
                 suffix = "" if watches == "expire" else "_followed"
                 removed = _measured(server.pid, lambda watches=watches: server.reset(watches))  # type: ignore[misc]
@@ -44,18 +46,12 @@ def resets(options: Options, emit: Emit) -> None:
     for scenario, rounds in found.items():
         cpu_ms, wall_ms = (round(min(values), 1) for values in zip(*rounds, strict=True))
         times = {"server_cpu_ms": cpu_ms, "answer_ms": wall_ms}
-        emit(scenario, {"objects": OBJECTS, **times, "rounds": ROUNDS, "errors": 0})
+        emit(scenario, {"objects": objects, **times, "rounds": count, "errors": 0})
 
 
 def _measured(pid: int, act: Callable[[], object]) -> tuple[float, float]:
     """Return the milliseconds of the server's CPU, and until the answer."""
     time.sleep(0.3)  # what the round before has left to do
-    cpu_ms, began = _cpu_ms(pid), time.perf_counter()
+    used_s, began = running_s(pid), time.perf_counter()
     act()
-    return _cpu_ms(pid) - cpu_ms, (time.perf_counter() - began) * 1000
-
-
-def _cpu_ms(pid: int) -> float:
-    """Return the CPU time of a process, to the microsecond: `cpu_s` counts in hundredths of a second."""
-    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e6
+    return (running_s(pid) - used_s) * 1000, (time.perf_counter() - began) * 1000

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import orjson
 
 from bench.bodies import numbered
-from bench.closed_loop import ClosedLoop
+from bench.closed_loop import ClosedLoop, Make
 from bench.http1 import JSON, BenchError
 from bench.session import Bench
 
@@ -21,7 +21,7 @@ UPDATED_AFTER = 20  # requests from an object's creation to its update: all of t
 DELETED_AFTER = 100
 TEXT_BYTES = (50, 200, 1000, 4000, 9000)  # of an object's data: a request stays within one TLS record
 LABELS = (0, 2, 5, 40)
-PROTOBUF_LISTS = 10  # at the end of a round
+LISTS = 10  # at the end of a round
 
 WATCHES = 0.005  # of the lists: a second of watching instead
 
@@ -88,6 +88,14 @@ def _body(number: int, random: Random) -> bytes:
 def soak(bench: Bench) -> None:
     """Send the requests; a line with the memory at each quarter, the last with the growth over the second half."""
     mix = Mix(bench, bench.namespace())
+    run_in_quarters(bench, "soak", mix.make, mix.lists, bench.types.protobuf)
+
+
+def run_in_quarters(bench: Bench, scenario: str, make: Make, lists: Make, listed_as: str) -> None:
+    """Send as many requests as the options say, and some `lists` after each round, which accept `listed_as`.
+
+    Prints the lines of `soak`.
+    """
     loop = ClosedLoop(bench.endpoint, WORKERS)
     total, sent, quarter = bench.options.soak_requests, 0, 1
     each = max(1, min(ROUND, total // 4))
@@ -95,9 +103,9 @@ def soak(bench: Bench) -> None:
     try:
         while sent < total:
             count = min(each, total - sent)
-            result = loop.run(mix.make, first=sent, count=count)
-            binary = loop.run(mix.lists, accept=bench.types.protobuf, first=sent, count=PROTOBUF_LISTS)
-            if problem := result.first_error or binary.first_error:
+            result = loop.run(make, first=sent, count=count)
+            listed = loop.run(lists, accept=listed_as, first=sent, count=LISTS)
+            if problem := result.first_error or listed.first_error:
                 raise BenchError(problem)
             sent += count
             while quarter <= 4 and sent * 4 >= total * quarter:
@@ -106,7 +114,7 @@ def soak(bench: Bench) -> None:
                 fields: dict[str, object] = {"requests": sent, "rss_total_mib": round(rss, 1)}
                 if quarter == 4:
                     fields["growth_percent"] = round(100 * (rss / max(at_half, 1e-9) - 1), 1)
-                bench.emit("soak", fields)
+                bench.emit(scenario, fields)
                 quarter += 1
     finally:
         loop.close()

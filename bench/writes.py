@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import orjson
@@ -17,6 +18,12 @@ from bench.subjects import CORE
 MERGE = "application/merge-patch+json"
 
 _STATUS_MARK = b"seen "
+_NUMBER, _IMAGE = re.compile(b'(/seq":").{8}'), re.compile(b"(/frontend:).{5}")
+_PADDING = re.compile(b'(/text-[0-9]+":").{8}')
+_SHARES = {1: (0, False), 30: (0.5, False), 60: (1, False), 95: (1, True)}
+"""Fraction of the padding annotations that an update of a 6 KiB Pod changes, and whether an image changes too, by the
+percentage of the Pod that lies in what changes: annotations, each by itself, and the spec.
+"""
 _TIME = "2026-01-01T00:%02d:%02d.%06dZ"
 
 Case = tuple[str, Make, Done | None]
@@ -26,8 +33,8 @@ Case = tuple[str, Make, Done | None]
 def writes(bench: Bench) -> None:
     """Measure every case at each concurrency, or those of the custom kind; workers have objects of their own.
 
-    `like` are objects that differ from the last one in names and one annotation, `unlike` such that share no text
-    with it.
+    `like` are objects that differ from the last one in names and one annotation, `token` are such Pods with the token
+    of their account, whose volume has a name of its own in each, and `unlike` objects that share no text with it.
     """
     options = bench.options
     path = bench.namespace()
@@ -37,9 +44,14 @@ def writes(bench: Bench) -> None:
         lambda tag: ("write_pod_label", *updates.label()),
         lambda tag: ("write_pod_apply_change", *updates.apply(changes=True)),
         lambda tag: ("write_pod_apply_same", *updates.apply(changes=False)),
+        *(
+            lambda tag, share=share: (f"write_pod_share_{share}", *updates.share(*_SHARES[share]))
+            for share in _SHARES
+        ),
         lambda tag: ("write_lease", *updates.lease()),
         lambda tag: ("write_event", *updates.event()),
         lambda tag: ("write_pod_like", *_like(bench, path, "pods", tag)),
+        lambda tag: ("write_pod_token", *_with_token(bench, path, tag)),
         lambda tag: ("write_pod_unlike", *_unlike(bench, path, "pods", tag)),
         lambda tag: ("write_configmap_unlike", *_unlike(bench, path, "configmaps", tag)),
     ]
@@ -59,12 +71,27 @@ def _like(bench: Bench, path: str, plural: str, tag: str) -> tuple[Make, None]:
     return bench.creating(subject.within(path), subject, f"like-{tag}"), None
 
 
+def _with_token(bench: Bench, path: str, tag: str) -> tuple[Make, None]:
+    """Return creates of Pods that leave it to their account whether they get a token."""
+    subject, endpoint = bench.subject("pods"), bench.endpoint
+    collection = subject.within(path)
+    obj = orjson.loads(subject.template.render("@NAME@", 0))
+    del obj["spec"]["automountServiceAccountToken"]
+    body = orjson.dumps(obj)
+
+    def make(worker: int, number: int) -> bytes:
+        text = body.replace(b"@NAME@", numbered(f"token-{tag}", number).encode())
+        return endpoint.request("POST", collection, JSON, JSON, text)
+
+    return make, None
+
+
 def _unlike(bench: Bench, path: str, plural: str, tag: str) -> tuple[Make, None]:
     """Return creates in whose bodies every value that may hold any text ends with the number."""
     subject, endpoint = bench.subject(plural), bench.endpoint
     collection = subject.within(path)
     obj = orjson.loads(subject.template.render("@NAME@", 0))
-    body = orjson.dumps(_varied(obj))
+    body = orjson.dumps(varied(obj))
 
     def make(worker: int, number: int) -> bytes:
         text = body.replace(b"@NAME@", numbered(f"unlike-{tag}", number).encode())
@@ -76,12 +103,12 @@ def _unlike(bench: Bench, path: str, plural: str, tag: str) -> tuple[Make, None]
 _FREE = frozenset({"image", "args", "command", "value", "data", "labels", "annotations", "path", "mountPath"})
 
 
-def _varied(value: object, free: bool = False) -> object:
+def varied(value: object, free: bool = False) -> object:
     """Return a copy of an object whose free texts end with a mark, here and in all parts."""
     if type(value) is dict:
-        return {key: _varied(part, free or key in _FREE) for key, part in value.items()}
+        return {key: varied(part, free or key in _FREE) for key, part in value.items()}
     if type(value) is list:
-        return [_varied(part, free) for part in value]
+        return [varied(part, free) for part in value]
     return f"{value}-@N@" if free and type(value) is str and value else value
 
 
@@ -123,6 +150,28 @@ class _Updates:
             "conditions": [{**ready, "message": "seen 00000000"}, {**ready, "type": "Scheduled", "message": ""}],
         }
         return self._call("PUT", f"{where}/status", orjson.dumps(obj))
+
+    def share(self, texts: float, image: bool) -> tuple[Make, Done]:
+        """Return PUTs of Pods as last answered, with other annotations: a number, and a fraction of the padding; and
+        with another image, if wanted.
+        """
+        collection = self._collection("pods")
+        paths = [f"{collection}/{numbered('own', worker)}" for worker in range(self._workers)]
+        bodies = [self._call("GET", path) for path in paths]
+        padding = round(texts * len(_PADDING.findall(bodies[0])))
+
+        def make(worker: int, number: int) -> bytes:
+            body = _NUMBER.sub(rb"\g<1>%08d" % number, bodies[worker], count=1)
+            if padding:
+                body = _PADDING.sub(rb"\g<1>%08d" % number, body, count=padding)
+            if image:
+                body = _IMAGE.sub(rb"\g<1>%05d" % (number % 100_000), body, count=1)
+            return self._endpoint.request("PUT", paths[worker], JSON, JSON, body)
+
+        def done(worker: int, number: int, answer: Answer) -> None:
+            bodies[worker] = answer.content
+
+        return make, done
 
     def label(self) -> tuple[Make, None]:
         """Return merge patches of a label."""

@@ -31,10 +31,13 @@ class Done:
     returncode: int
 
 
-async def bench(*arguments: str) -> Done:
-    """Run the benchmarks of this checkout, in a process that has imported most of them; servers start as ever."""
+async def bench(*arguments: str, cold: bool = False) -> Done:
+    """Run the benchmarks of this checkout in a process that has imported most of them, and forks servers likewise.
+
+    With `cold`, servers start as for a user.
+    """
     variables = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = ("-m", "bench", *arguments)
+    command = (*(() if cold else ("-m", "tests.forking_main")), "-m", "bench", *arguments)
     return Done(*await getProcessOutputAndValue(sys.executable, command, variables, str(ROOT), forking))
 
 
@@ -60,6 +63,13 @@ class AgainstTests(TestCase):
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([line["requests"] for line in lines], [300, 600, 900, 1200])
         self.assertIn("growth_percent", lines[-1])
+
+    async def test_mixed_soak(self) -> None:
+        """The mix of all sorts of writes to three kinds goes through; 140 requests follow the first creates."""
+        done = await self.bench("--quick", "--scenarios=mixed-soak", "--soak-requests=840")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([line["requests"] for line in lines], [210, 420, 630, 840])
 
     async def test_authorization(self) -> None:
         """Decisions are timed, and every change of a binding counts for the next request (reference AUTHZ-16)."""
@@ -135,7 +145,7 @@ class CommandTests(TestCase):
         done = await bench("--quick", "--scenarios=writes", "--n-create=10", "--conc=2", "--kinds=pods,widgets")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
-        self.assertEqual([line["errors"] for line in lines], [0] * 11)
+        self.assertEqual([line["errors"] for line in lines], [0] * 16)
 
     async def test_endurance(self) -> None:
         """Watchers whose connections are cut see every write once and in order, and leave no file open."""
@@ -185,6 +195,14 @@ class CommandTests(TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([(line["errors"], line["connections"]) for line in lines], [(0, 50)] * 6)
+
+    async def test_startup(self) -> None:
+        """Starts as a user's are timed, on an empty store and on one that is there."""
+        done = await bench("--quick", "--scenarios=startup", cold=True)
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([line["scenario"] for line in lines], ["startup_fresh_store", "startup_existing_store"])
+        self.assertTrue(all(line["ready_ms"] and line["rss_mib"] and line["cpu_s"] for line in lines))
 
     async def test_all_scenarios(self) -> None:
         """Every scenario prints a JSON line, none has an error, and each has the figure it is there for."""
