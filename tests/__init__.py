@@ -9,6 +9,7 @@ import os
 from functools import cache
 
 from orchtw.schema.codec import generated
+from tests import emulated
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -17,3 +18,5 @@ generated.compile = cache(compile)  # type: ignore[attr-defined]
 
 # A third of the time of tests in this process went into passes of the garbage collector: whole servers come and go.
 gc.set_threshold(100_000, 20, 100)
+
+emulated.emulate()

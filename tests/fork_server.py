@@ -1,7 +1,7 @@
 """`python -m tests.fork_server FD`: imports the server once, then forks a process for each request on the socket.
 
-A request is the command, environment, folder and limits of a process, with its three standard files; the answer is
-its id.
+A request is the command, environment, folder, limits and session of a process, with its three standard files; the
+answer is its id.
 There must be no reactor and no thread here: neither outlives a fork well.
 """
 
@@ -16,51 +16,81 @@ import socket
 import sys
 import time
 from importlib import import_module
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
 
 import orjson
 import twisted.scripts.twistd
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 import orchtw
+from orchtw.plugins.entry_points import installed
+from orchtw.registry.offload import Offload
+from orchtw.testing.in_process import InProcessServer
+from tests.host_clock import HostClock
 
 LIMIT_BYTES = 200_000
 REACTOR = "twisted.internet.reactor"
+CLIENT = ("orchtw.testing.api_server", "orchtw.testing.async_api_server", "bench.server", "tests.fork_client")
+"""What `forking_main` runs needs as well; the rest of `orchtw.testing` is for a reactor."""
 
 
 def main() -> None:
     """Serve until the other end closes; in a child, be the program that was asked for."""
     _import_everything()
+    _compile_codecs()
+    installed()
     assert REACTOR not in sys.modules
     gc.collect()
     gc.freeze()
-    with socket.socket(fileno=int(sys.argv[1])) as requests:
-        requests.set_inheritable(False)
-        command = _serve(requests)
-    if command:
-        _run(command)
+    if command := serve(socket.socket(fileno=int(sys.argv[1]))):
+        run(command)
 
 
 def _import_everything() -> None:
-    """Import all modules that a server may use, so that it finds them loaded."""
+    """Import all modules that a server may use, and the client's, so that a process finds them loaded."""
     for module in pkgutil.walk_packages(orchtw.__path__, "orchtw."):
         if not module.name.endswith("__main__") and ".testing" not in module.name:
             import_module(module.name)
+    for name in CLIENT:
+        import_module(name)
 
 
-def _serve(requests: socket.socket) -> list[str]:
+def _compile_codecs() -> None:
+    """Start and stop a server under either vocabulary: forks share the codecs that this compiles.
+
+    On a clock, a store in memory and without the thread for large work: neither reactor nor thread begins.
+    """
+    for vocabulary in ("orch", "kubernetes"):
+        clock = HostClock()
+        sys.modules[REACTOR] = clock  # type: ignore[assignment] # a LoopingCall would install one
+        with TemporaryDirectory() as folder, patch.object(Offload, "start"):
+            server = InProcessServer(clock, folder, vocabulary=vocabulary, storage_backend="memory")
+            for work in (server.start(), server.instance.lifecycle.stop()):
+                done = Deferred.fromCoroutine(work)
+                while not done.called:
+                    clock.advance(0)
+                done.addErrback(Failure.raiseException)
+        del sys.modules[REACTOR]
+
+
+def serve(requests: socket.socket) -> list[str]:
     """Fork for each request; returns the command in each child, nothing at the end."""
-    while True:
-        request, files, _, _ = socket.recv_fds(requests, LIMIT_BYTES, 3)
-        if not request:
-            return []
-        asked = orjson.loads(request)
-        if (number := _forked()) == 0:
-            _become(asked["environ"], asked["folder"], files)
-            for number, soft, hard in asked["limits"]:
-                resource.setrlimit(number, (soft, hard))
-            return list(asked["command"])
-        for file in files:
-            os.close(file)
-        requests.send(b"%d" % number)
+    with requests:
+        requests.set_inheritable(False)
+        while True:
+            request, files, _, _ = socket.recv_fds(requests, LIMIT_BYTES, 3)
+            if not request:
+                return []
+            asked = orjson.loads(request)
+            if (number := _forked()) == 0:
+                _become(asked, files)
+                return list(asked["command"])
+            for file in files:
+                os.close(file)
+            requests.send(b"%d" % number)
 
 
 def _forked() -> int:
@@ -81,17 +111,21 @@ def _forked() -> int:
     return number
 
 
-def _become(environ: dict[str, str], folder: str, files: list[int]) -> None:
+def _become(asked: dict[str, Any], files: list[int]) -> None:
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
+    if asked["session"]:
+        os.setsid()
     os.environ.clear()
-    os.environ.update(environ)
+    os.environ.update(asked["environ"])
     time.tzset()
-    os.chdir(folder)
+    os.chdir(asked["folder"])
+    for number, soft, hard in asked["limits"]:
+        resource.setrlimit(number, (soft, hard))
 
 
-def _run(command: list[str]) -> None:
+def run(command: list[str]) -> None:
     """Run the command line as the interpreter would."""
     option, program, *arguments = command
     sys.argv = [option if option == "-c" else program, *arguments]

@@ -23,7 +23,13 @@ from docs import flags_reference
 from orchtw.admission import configuration
 from orchtw.admission.selection import ORDER
 from orchtw.assembly.flags import FLAGS
+from orchtw.authn import authentication_file
+from orchtw.authn.oidc_claims import BadToken
+from orchtw.authz import MODES, authorization_file
+from orchtw.config.releases import LAST
+from orchtw.errors import ConfigError
 from orchtw.flags.flag import scan_mapping
+from orchtw.schema.cel.environment import environment as expressions
 from orchtw.testing import kubectl
 from orchtw.testing.process import ServerProcess, environment
 from tests.forked import forking
@@ -38,12 +44,13 @@ OPERATING_WORDS = 1200
 OTHERS_FLAGS = frozenset(
     "pidfile logfile syslog reactor output out-dir kind api-version check help version image replicas watch "
     "show-labels from-literal kubeconfig cacert cert key data-binary config-settings exclude flag server-side "
-    "all-namespaces standalone for api-group type subresource max-request-bytes raw".split()
+    "all-namespaces standalone for api-group type subresource max-request-bytes raw clusterrole "
+    "serviceaccount set".split()
 )
 # Modules that declare the options of other programs and of the pytest plugin.
 OPTIONS = (
     *("bench/options.py", "tests/fuzz/__main__.py", "orchtw/pki/user_command.py", "orchtw/testing/pytest_plugin.py"),
-    *("orchtw/commands/record/command.py", "orchtw/commands/record/server.py"),
+    *("orchtw/commands/record/command.py", "orchtw/commands/remote_server.py", "orchtw/commands/load/command.py"),
 )
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -152,12 +159,33 @@ class SnippetTests(SynchronousTestCase):
 
     def test_admission_configuration(self) -> None:
         """The example of an AdmissionConfiguration gives plugins what it says."""
-        page = (ROOT / "docs/operating/access.md").read_text()
-        text = page.partition("<!-- example: admission-configuration -->\n```yaml\n")[2].partition("```")[0]
-        path = Path(self.mktemp())
-        path.write_text(text)
-        given = configuration.read(path, ORDER).of("PodNodeSelector")
+        given = configuration.read(self.example("admission-configuration"), ORDER).of("PodNodeSelector")
         self.assertEqual(given and list(given.obj), ["podNodeSelectorPluginConfig"])
+
+    def test_authentication_configuration(self) -> None:
+        """The example of an AuthenticationConfiguration has no mistakes, and keeps names of the system out."""
+        path = self.example("authentication-configuration")
+        found = authentication_file.read(path, expressions(LAST), ("https://own",), paths=True)
+        assert found.anonymous is not None
+        self.assertEqual([found.anonymous.allows(each) for each in ("/livez", "/api")], [True, False])
+        login, _ = found.issuers
+        claims: dict[str, Any] = {"sub": "ann", "exp": 60, "nbf": 0, "groups": ["a"], "tenant": "t"}
+        self.assertEqual(login.mapping.user(claims).name, "login:ann")
+        self.assertRaises(BadToken, login.mapping.user, {**claims, "exp": 86_401})
+
+    def test_authorization_configuration(self) -> None:
+        """The example of an AuthorizationConfiguration has one mistake: its kubeconfig is not here."""
+        path = self.example("authorization-configuration")
+        error = self.assertRaises(ConfigError, authorization_file.read, path, expressions(LAST), MODES)
+        (line,) = error.problems
+        self.assertIn("webhook.connectionInfo.kubeConfigFile: Invalid value", line)
+
+    def example(self, name: str) -> Path:
+        """Write an example of docs/operating/access.md to a file."""
+        page = (ROOT / "docs/operating/access.md").read_text()
+        path = Path(self.mktemp())
+        path.write_text(page.partition(f"<!-- example: {name} -->\n```yaml\n")[2].partition("```")[0])
+        return path
 
 
 class LayersTests(SynchronousTestCase):

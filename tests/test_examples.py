@@ -23,9 +23,9 @@ from orchtw.naming.names import Naming
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.testing.in_process import InProcessServer
 from orchtw.testing.process import ServerProcess, environment
 from tests.forked import forking
+from tests.in_process import InProcessServer
 from tests.verbs.served import ServedCase
 
 reactor: Any = installed_reactor

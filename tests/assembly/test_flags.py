@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.plugins import PLUGINS
@@ -13,7 +13,7 @@ from orchtw.controllers import CONTROLLERS
 from orchtw.errors import ConfigError
 from orchtw.storage import STORES
 
-MORE = attrs.evolve(
+MORE = msgspec.structs.replace(
     CHOICES, stores=("sqlite", "shared"), authorization_modes=("Node", "RBAC", "Opinion"), controllers=("job",)
 )
 

@@ -15,9 +15,10 @@ from orchtw.bootstrap.flow_control import keep_flow_objects, renewed
 from orchtw.flowcontrol.conditions import DELAY_S
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.flowcontrol import mandatory, suggested
-from orchtw.testing.in_process import ClientAnswer, InProcessServer
+from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object
 from tests.flowcontrol.configured import level, schema
+from tests.in_process import InProcessServer
 
 reactor: Any = installed_reactor
 

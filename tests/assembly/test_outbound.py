@@ -22,9 +22,9 @@ from orchtw.outbound.remote import Remote
 from orchtw.outbound.services import ServiceReference
 from orchtw.outbound.tls import ClientTLS
 from orchtw.rules.origins import AllowedOrigins
-from orchtw.testing.in_process import InProcessServer
 from tests.client.world import MemoryStore
 from tests.end_to_end.agent_case import agent_pki
+from tests.in_process import InProcessServer
 
 
 class CertificateTests(SynchronousTestCase):

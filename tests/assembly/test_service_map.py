@@ -49,6 +49,15 @@ class ServiceMapTests(SynchronousTestCase):
         found = made.place(ServiceReference(namespace="a", name=name, port=port))
         return "" if found is None else f"{found.host}:{found.port}"
 
+    def test_given_by_the_process(self) -> None:
+        """The process' own mapping stays when others are replaced, and the administrator's come before it."""
+        made = self.made()
+        made.give(parse_mapping("a/b:443=127.0.0.1:1"))
+        made.replace([parse_mapping("a/c:443=127.0.0.1:2")])
+        self.assertEqual((self.place(made), self.place(made, "c")), ("127.0.0.1:1", "127.0.0.1:2"))
+        made.replace([parse_mapping("a/b:443=127.0.0.1:3")])
+        self.assertEqual((self.place(made), self.changes), ("127.0.0.1:3", 3))
+
     def test_flags(self) -> None:
         """The flags' places count for their port alone, and may be loopback; there is nothing to reload."""
         made = self.made(service_map=(parse_mapping("a/b:443=127.0.0.1:1"), parse_mapping("a/b:80=[::1]:2")))

@@ -19,8 +19,8 @@ from orchtw.request import Peer, Request
 from orchtw.server import Server
 from tests.client.shared_store import SharedStore
 from tests.client.world import MemoryStore
+from tests.host_clock import HostClock
 from tests.registry.allocation.processes import Group, Link
-from tests.verbs.served import Host
 
 
 class LeaseTests(SynchronousTestCase):
@@ -104,7 +104,7 @@ class EndpointTests(SynchronousTestCase):
     """Whole servers on one store, the first of which bootstraps."""
 
     def setUp(self) -> None:
-        self.clock: Any = Host()
+        self.clock: Any = HostClock()
         self.store: MemoryStore = SharedStore(self.clock)
         self.running: list[Server] = []
         self.key = new_key()

@@ -7,6 +7,7 @@ from typing import Any
 from twisted.logger import capturedLogs, formatEvent
 
 from orchtw.client.event_recorder import MESSAGE_LIMIT, EventRecorder
+from orchtw.errors import Forbidden
 from tests.client.world import EPOCH_S, WorldTestCase
 
 
@@ -59,3 +60,15 @@ class EventRecorderTests(WorldTestCase):
         self.assertEqual(
             len([line for line in lines if line.startswith("failed to record event Broken on m: ")]), 1, lines
         )
+
+    def test_ending_namespace(self) -> None:
+        """That events are refused in a namespace that is being deleted is not logged."""
+        causes = [{"reason": "NamespaceTerminating", "message": "", "field": ""}]
+
+        async def refuse(*_: Any, **__: Any) -> None:
+            raise Forbidden("ending", {"causes": causes})
+
+        self.patch(self.world.client, "create", refuse)
+        with capturedLogs() as logged:
+            self.record()
+        self.assertEqual([line for line in map(formatEvent, logged) if line and "failed to record" in line], [])

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 from twisted.internet.defer import ensureDeferred
 
 from orchtw.client.interface import Item
@@ -82,6 +84,52 @@ class InProcessClientTests(WorldTestCase):
         self.world.patch("configmaps", "x", {"labels": {"a": "1"}})
         with self.assertRaises(Conflict):
             self.world.run(self.client.update(self.config_maps, "a", "x", first))
+
+    def test_given_object_is_kept(self) -> None:
+        """An update changes nothing of the object that it is given, nor does the stored one share parts with it."""
+        created = self.world.config_map("x", labels={"app": "1"})
+        given = {**created, "data": {"k": "v"}}
+        before = deepcopy(given)
+        self.world.run(self.client.update(self.config_maps, "a", "x", given))
+        self.world.patch("configmaps", "x", {"labels": {"app": "2"}})
+        self.assertEqual(given, before)
+
+    def test_writers_take_turns(self) -> None:
+        """Writers whose writes were committed together each go on in a turn that has time for them."""
+        turns, seconds = self.world.cacher.turns, [0.0]
+        self.patch(turns, "seconds", lambda: seconds[0])
+        had_time: list[tuple[bool, bool]] = []
+
+        async def write(name: str) -> None:
+            await self.client.create(self.config_maps, "a", {"metadata": {"name": name}})
+            before = turns.end() > seconds[0]
+            seconds[0] += 1
+            had_time.append((before, turns.end() > seconds[0]))
+
+        for name in "xyz":
+            ensureDeferred(write(name))
+        self.world.clock.advance(0)
+        self.assertEqual(had_time, [(True, False)] * 3)
+
+    def test_no_more_than_the_name(self) -> None:
+        """A writer that does not want the whole object gets its name, namespace and version, and nothing is read."""
+        client, made = self.world.client, {"metadata": {"name": "x"}, "data": {"k": "v"}}
+        created = self.world.run(client.create(self.config_maps, "a", made, whole=False))
+        version = self.world.get("configmaps", "x")
+        assert version is not None
+        expected = {"name": "x", "namespace": "a", "resourceVersion": version["metadata"]["resourceVersion"]}
+        self.assertEqual(created, {"metadata": expected})
+        changes = {"data": {"k": "w"}}
+        patched = self.world.run(client.patch(self.config_maps, "a", "x", changes, whole=False))
+        self.assertEqual(patched["metadata"].keys(), expected.keys())
+        stored = self.world.get("configmaps", "x")
+        assert stored is not None
+        self.assertEqual(stored["data"], changes["data"])
+        self.assertEqual(stored["metadata"]["resourceVersion"], patched["metadata"]["resourceVersion"])
+        namespace = self.world.resource("namespaces")
+        made = {"metadata": {"name": "c"}}
+        created = self.world.run(client.create(namespace, "", made, whole=False))
+        self.assertEqual(created["metadata"].keys(), {"name", "resourceVersion"})
 
     def test_patch_with_preconditions(self) -> None:
         """A patch merges; a uid in it that is not the object's is a Conflict."""

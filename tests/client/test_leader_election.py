@@ -8,8 +8,8 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 
 from orchtw.client.event_recorder import EventRecorder
+from orchtw.client.fencing import Tenure
 from orchtw.client.leader_election import LeaderElector, Terms
-from orchtw.client.tenure import Tenure
 from orchtw.client.vital_signs import SIGNS, VitalSigns
 from orchtw.errors import Fenced, InternalError
 from orchtw.storage.interface import KeptValue

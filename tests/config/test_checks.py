@@ -6,6 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.flags import parse
 from orchtw.errors import ConfigError
+from tests.emulated import since
 
 
 class CheckTests(SynchronousTestCase):
@@ -184,3 +185,36 @@ class CheckTests(SynchronousTestCase):
         for pattern in ("(", "a{2000}", "(?=a)"):
             (problem,) = self.problems(f"--cors-allowed-origins={pattern}")
             self.assertTrue(problem.startswith(f'--cors-allowed-origins: "{pattern}" is not a regular expression: '))
+
+    @since((1, 30))
+    def test_configuration_files(self) -> None:
+        """Files exclude the flags that they replace, and need their gates (reference AUTHN-62, AUTHZ-40)."""
+        for arguments, text in (
+            (
+                ("--authentication-config=a", "--oidc-issuer-url=https://a", "--oidc-client-id=b"),
+                "authentication-config file and oidc-* flags are mutually exclusive",
+            ),
+            (
+                ("--authorization-config=a", "--authorization-mode=RBAC"),
+                "--authorization-config can not be specified when --authorization-mode or "
+                "--authorization-webhook-* flags are defined",
+            ),
+            (
+                ("--authentication-config=a", "--emulated-version=1.28"),
+                "--authentication-config needs feature gate StructuredAuthenticationConfiguration",
+            ),
+            (
+                ("--authorization-config=a", "--feature-gates=StructuredAuthorizationConfiguration=false"),
+                "--authorization-config needs feature gate StructuredAuthorizationConfiguration",
+            ),
+            (
+                (
+                    "--requestheader-client-ca-file=a",
+                    "--requestheader-username-headers=X-Remote-User",
+                    "--requestheader-uid-headers=X-Remote-Uid",
+                    "--emulated-version=1.31",
+                ),
+                "--requestheader-uid-headers needs feature gate RemoteRequestHeaderUID",
+            ),
+        ):
+            self.assertEqual(self.problems(*arguments), (text,))

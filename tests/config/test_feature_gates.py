@@ -5,6 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.config.feature_gates import GATES, resolve
+from orchtw.config.releases import FIRST
 
 GENERATION = "LegacyServiceAccountTokenNoAutoGeneration"
 ON_HERE = ("CustomResourceValidationExpressions", "ServerSideFieldValidation")
@@ -28,8 +29,23 @@ class GateTests(SynchronousTestCase):
     def test_defaults(self) -> None:
         """Without the flag, alpha gates are off but for two of what users write, and all others are on."""
         for name, on in self.resolved().items():
-            expected = GATES[name].stage != "alpha" or name in ON_HERE
-            self.assertEqual(on, expected, name)
+            if GATES[name].since == FIRST:
+                self.assertEqual(on, GATES[name].stage != "alpha" or name in ON_HERE, name)
+
+    def test_emulated_release(self) -> None:
+        """Features that are newer than the emulated release are off, even if their whole stage is switched on, and
+        cannot be switched on by name.
+        """
+        newer = {name: gate for name, gate in GATES.items() if gate.since > FIRST}
+        state, problems = resolve([("AllAlpha", "true"), ("AllBeta", "true")], "kubernetes", "1.24")
+        self.assertEqual(problems, [])
+        self.assertEqual([name for name in newer if state[name]], [])
+        for name in newer:
+            _, (line,) = resolve([(name, "true")], "kubernetes", "1.24")
+            self.assertEqual(
+                line,
+                f"cannot set feature gate {name} to true, feature is newer than the emulated version 1.24",
+            )
 
     def test_vocabulary(self) -> None:
         """One default is the vocabulary's: under `orch` accounts get their Secrets (CTRL-22). It can be set

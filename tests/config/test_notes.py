@@ -7,7 +7,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.flags import FLAGS, parse
 from orchtw.config import Config
+from orchtw.config.releases import LAST
 from orchtw.errors import ConfigError
+from tests.emulated import since
 
 RELEASE_FLAGS = (
     "add-dir-header alsologtostderr azure-container-registry-config cloud-config cloud-provider "
@@ -66,6 +68,7 @@ class NoteTests(SynchronousTestCase):
                      "--log-json-info-buffer-size=1Mi", "--cloud-provider-gce-l7lb-src-cidrs=10.0.0.0/8,fd00::/8"):
             self.assertEqual(len(parse([good]).notes), 1)
 
+    @since(LAST)
     def test_protection_that_is_not_there(self) -> None:
         """A flag that asks for protection which there is not is refused, unless it is empty."""
         error: ConfigError = self.assertRaises(ConfigError, parse, ["--egress-selector-config-file=x.yaml"])

@@ -17,10 +17,12 @@ from orchtw.config.cipher_suites import openssl_names
 from orchtw.config.cluster import ClusterOptions
 from orchtw.config.controllers import ControllerOptions
 from orchtw.config.generic import GenericOptions
+from orchtw.config.releases import LAST
 from orchtw.config.serving import ServingOptions
 from orchtw.config.storage import StorageOptions
 from orchtw.errors import ConfigError
 from orchtw.flags.flag import help_text
+from tests.emulated import since
 
 
 class ParseTests(SynchronousTestCase):
@@ -29,6 +31,7 @@ class ParseTests(SynchronousTestCase):
         error: ConfigError = self.assertRaises(ConfigError, parse, arguments)
         return error.problems
 
+    @since(LAST)
     def test_no_flags_are_the_contract(self) -> None:
         """Without flags the server is the one of reference DESIGN-20."""
         config = parse([])
@@ -39,6 +42,7 @@ class ParseTests(SynchronousTestCase):
         self.assertEqual((config.serving.bind_address, config.serving.secure_port), ("127.0.0.1", 6443))
         self.assertEqual(config, Config())
 
+    @since(LAST)
     def test_subjects(self) -> None:
         """Without flags the options of each subject have the defaults of its package."""
         config = parse([])
@@ -160,6 +164,20 @@ class FeatureGateTests(SynchronousTestCase):
             ),
         )
 
+    def test_releases(self) -> None:
+        """The emulated and the reported release are among those that are known."""
+        generic = parse(["--emulated-version=1.30", "--report-release=1.33"]).generic
+        self.assertEqual((generic.emulated, generic.git_version), ((1, 30), "v1.33.0"))
+        self.assertEqual(Config().generic.git_version, "v1.24.0")
+        error = self.assertRaises(ConfigError, parse, ["--emulated-version=1.23", "--report-release=v1.30"])
+        self.assertEqual(
+            [problem.partition(", must be one of 1.24, ")[0] for problem in error.problems],
+            [
+                '--emulated-version: "1.23" is not a known release',
+                '--report-release: "v1.30" is not a known release',
+            ],
+        )
+
 
 class ConfigFileTests(SynchronousTestCase):
     def file(self, text: str) -> str:
@@ -201,6 +219,7 @@ class ConfigFileTests(SynchronousTestCase):
             self.assertIn(path, problem)
             self.assertNotIn("\n", problem)
 
+    @since(LAST)
     def test_empty_file(self) -> None:
         """An empty file changes nothing."""
         path = self.file("")

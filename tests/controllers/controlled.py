@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from orchtw.client.fencing import Tenure
 from orchtw.client.in_process import InProcessClient
 from orchtw.client.interface import Client
-from orchtw.client.tenure import Tenure
 from orchtw.controllers import CONTROLLERS, enabled
 from orchtw.controllers.controller import ControllerHost
 from orchtw.controllers.embedded import service_account

@@ -329,6 +329,28 @@ class KubernetesNamesTests(NamespaceControllerTests):
     vocabulary = "kubernetes"
 
 
+class PodsFirstTests(ControllerTestCase):
+    names = ("namespace",)
+    settings = MappingProxyType({"pods_first": True})
+
+    def test_order(self) -> None:
+        """With the gate everything else stays until all pods are gone (CTRL-10)."""
+        world = self.world
+        world.config_map("m")
+        meta = {"name": "p", "finalizers": ["x.io/f"]}
+        pod = {"metadata": meta, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        world.run(world.client.create(world.resource("pods"), "a", pod))
+        world.run(world.client.delete(world.resource("namespaces"), "", "a"))
+        world.settle(5)
+        self.assertIsNotNone(world.get("configmaps", "m"))
+        conditions = {each["type"]: each["status"] for each in world.get("namespaces", "a")["status"]["conditions"]}
+        self.assertEqual(conditions["NamespaceContentRemaining"], "True")
+        world.patch("pods", "p", {"finalizers": []})
+        world.settle(30)
+        self.assertIsNone(world.get("configmaps", "m"))
+        self.assertIsNone(world.get("namespaces", "a"))
+
+
 class GracePeriodTests(ControllerTestCase):
     names = ("namespace",)
     settings = MappingProxyType({"namespace_deletion_grace_period_s": 1.0})

@@ -12,7 +12,9 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
+from orchtw.config import Config
 from orchtw.naming.names import Naming
+from orchtw.schema.additions import Additions
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.testing import kubectl
@@ -144,7 +146,9 @@ _catalogues: dict[str, tuple[Catalogue, Codecs]] = {}
 def surface(vocabulary: str) -> tuple[Catalogue, Codecs]:
     """The catalogue and codecs of a vocabulary, made once."""
     if vocabulary not in _catalogues:
-        catalogue = Catalogue.load(Naming.of(vocabulary))
+        generic = Config.of().generic
+        additions = Additions.of(generic.emulated, generic.gates, generic.gate_defaults)
+        catalogue = Catalogue.load(Naming.of(vocabulary), additions)
         _catalogues[vocabulary] = catalogue, Codecs(catalogue)
     return _catalogues[vocabulary]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import copy
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cryptography import x509
@@ -26,7 +27,23 @@ LABELS = {"app": "minimal"}
 TIME = "2026-01-02T03:04:05Z"
 MICRO_TIME = "2026-01-02T03:04:05.000006Z"
 
+_PODS = [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]
+
 EXTRA: dict[str, tuple[str, ...]] = {
+    "StorageVersionMigration": ("spec",),
+    "MutatingAdmissionPolicy": ("spec",),
+    "MutatingAdmissionPolicyBinding": ("spec",),
+    "MutatingAdmissionPolicyBindingSpec": ("policyName",),
+    "MutatingAdmissionPolicySpec": ("matchConstraints", "mutations", "reinvocationPolicy"),
+    "MatchResources": ("resourceRules",),
+    "ValidatingAdmissionPolicy": ("spec",),
+    "ValidatingAdmissionPolicyBinding": ("spec",),
+    "ValidatingAdmissionPolicyBindingSpec": ("policyName", "validationActions"),
+    "ValidatingAdmissionPolicySpec": ("matchConstraints", "validations"),
+    "ServiceCIDR": ("spec",),
+    "ServiceCIDRSpec": ("cidrs",),
+    "VolumeAttributesClass": ("parameters",),
+    "ResourceSliceSpec": ("allNodes",),
     "APIServiceSpec": ("group", "version"),
     "CertificateSigningRequestSpec": ("usages",),
     "ClusterRole": ("rules",),
@@ -98,9 +115,30 @@ EXTRA: dict[str, tuple[str, ...]] = {
     "ServiceReference": ("namespace", "name"),
     "ResourceAttributes": ("namespace", "verb", "resource"),
     "ResourceRequirements": ("requests",),
+    "VolumeResourceRequirements": ("requests",),
 }
 
 VALUES: dict[tuple[str, str], Any] = {
+    ("MatchResources", "resourceRules"): _PODS,
+    ("MutatingAdmissionPolicySpec", "mutations"): [
+        {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}
+    ],
+    ("MutatingAdmissionPolicySpec", "reinvocationPolicy"): "Never",
+    ("Validation", "expression"): "true",
+    ("ValidatingAdmissionPolicyBindingSpec", "validationActions"): ["Deny"],
+    ("ServiceCIDRSpec", "cidrs"): ["10.1.0.0/16"],
+    ("VolumeAttributesClass", "parameters"): {"a": "b"},
+    ("ResourceSliceSpec", "allNodes"): True,
+    ("ResourcePool", "resourceSliceCount"): 1,
+    ("DeviceTaint", "effect"): "NoSchedule",
+    ("LeaseCandidateSpec", "binaryVersion"): "1.30.0",
+    ("LeaseCandidateSpec", "strategy"): "OldestEmulationVersion",
+    ("PodCertificateRequestSpec", "signerName"): "example.com/signer",
+    ("PodGroupSpec", "schedulingPolicy"): {"basic": {}},
+    ("StorageVersionMigrationSpec", "resource"): {"resource": "pods"},
+    ("WorkloadSpec", "podGroupTemplates"): [{"name": "a", "schedulingPolicy": {"basic": {}}}],
+    ("ParentReference", "resource"): "services",
+    ("LimitedPriorityLevelConfiguration", "nominalConcurrencyShares"): 1,
     ("APIServiceSpec", "group"): "api.example.com",
     ("APIServiceSpec", "groupPriorityMinimum"): 1000,
     ("APIServiceSpec", "version"): "v1",
@@ -140,6 +178,7 @@ VALUES: dict[tuple[str, str], Any] = {
     ("ReplicationControllerSpec", "selector"): LABELS,
     ("ResourceQuotaSpec", "hard"): {"pods": "10"},
     ("ResourceRequirements", "requests"): {"storage": "1Gi"},
+    ("VolumeResourceRequirements", "requests"): {"storage": "1Gi"},
     ("RoleRef", "kind"): "ClusterRole",
     ("RoleRef", "name"): "view",
     ("RunAsUserStrategyOptions", "rule"): "RunAsAny",
@@ -163,6 +202,7 @@ VALUES: dict[tuple[str, str], Any] = {
 
 # Names with more to them than a DNS label.
 NAMES = {
+    "IPAddress": "10.1.0.9",
     "APIService": "v1.api.example.com",
     "CustomResourceDefinition": "widgets.example.com",
     "StorageVersion": "example.com.widgets",
@@ -192,13 +232,15 @@ class Minimal:
         node = self._codecs.kind(resource.api_version, resource.kind).schema.keys["status"].node
         assert isinstance(node, StructSchema)
         status = self._struct(node)
-        if "observedGeneration" in node.keys:
+        if "observedGeneration" in node.keys and not node.keys["observedGeneration"].dormant:
             return {**status, "observedGeneration": 7}
         conditions = node.keys.get("conditions")
         if conditions is not None:
             return {**status, "conditions": [self._condition(conditions)]}
         choices = {"loadBalancer": {"ingress": [{"ip": "10.9.8.7"}]}, "lastScheduleTime": TIME, "attached": True}
         choices |= {"hard": {"pods": "10"}, "message": "tested"}
+        on_labels = {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
+        choices |= {"allocation": {"nodeSelector": {"nodeSelectorTerms": [on_labels]}}}
         key = next(key for key in choices if key in node.keys)
         return {**status, key: choices[key]}
 
@@ -244,6 +286,8 @@ class Minimal:
             spec["resourceAttributes"]["namespace"] = namespace
         elif kind == "CertificateSigningRequest":
             spec["request"] = signing_request()
+        elif kind == "ClusterTrustBundle":
+            spec["trustBundle"] = certificate()
         elif kind == "VolumeAttachment":
             spec["source"] = {"persistentVolumeName": "pv"}
         return obj
@@ -273,3 +317,12 @@ def signing_request() -> str:
     key = ec.generate_private_key(ec.SECP256R1())
     request = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, SHA256())
     return base64.b64encode(request.public_bytes(Encoding.PEM)).decode()
+
+
+def certificate() -> str:
+    """A new certificate that signs itself, as PEM."""
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "minimal")])
+    key, start = ec.generate_private_key(ec.SECP256R1()), datetime(2024, 1, 1, tzinfo=UTC)
+    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    made = made.serial_number(1).not_valid_before(start).not_valid_after(start + timedelta(days=1))
+    return made.sign(key, SHA256()).public_bytes(Encoding.PEM).decode()

@@ -19,7 +19,7 @@ from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Ping, Request, TextMessage
 from zope.interface import implementer
 
-from tests.end_to_end import spdy
+from orchtw.simulation.agent import spdy
 
 V4 = "v4.channel.k8s.io"
 STDIN, STDOUT, STDERR, ERROR = range(4)
@@ -303,6 +303,9 @@ class _SpdyExec(_Exec):
         if stream == self._streams.get("stdin"):
             self.end_input()
 
+    def reset(self, stream: int) -> None:
+        self.finished(stream)
+
     def output(self, channel: int, data: bytes) -> None:
         name = "stdout" if channel == STDOUT else "stderr"
         if name in self._streams:
@@ -340,6 +343,9 @@ class _PortForward:
     def finished(self, stream: int) -> None:
         if stream in self._data:
             self._connection.send(stream, b"", last=True)
+
+    def reset(self, stream: int) -> None:
+        self._data.pop(stream, None)
 
 
 class _WebSocketExec(_Exec):

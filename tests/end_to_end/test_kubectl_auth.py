@@ -8,6 +8,7 @@ from typing import Any
 
 from orchtw.testing.kubectl import Kubectl
 from orchtw.wire.objects import Object
+from tests.emulated import since
 from tests.end_to_end.case import reactor
 from tests.end_to_end.kubectl_case import KubectlCase
 
@@ -139,11 +140,12 @@ class CanITests(AuthCase):
         elsewhere = await self.run_any("auth", "can-i", "--list", "--as=ann", "--as-group=qa", "--namespace=default")
         self.assertNotIn("secrets", elsewhere.output)
 
+    @since((1, 28))
     async def test_whoami(self) -> None:
-        """The release has no SelfSubjectReview: `whoami` fails, and says so."""
-        result = await self.run_any("auth", "whoami")
-        self.assertEqual((result.status, result.output), (1, ""))
-        self.assertIn("selfsubjectreview", result.errors.lower())
+        """`whoami` shows the name and the groups of the administrator (reference AUTHN-60)."""
+        shown = await self.run_ok("auth", "whoami")
+        self.assertRegex(shown, rf"Username +{self.naming.administrator_user}\n")
+        self.assertRegex(shown, r"Groups +\[system:masters system:authenticated\]\n")
 
 
 class ReconcileTests(AuthCase):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import yaml
 
+from tests.emulated import RELEASE
 from tests.end_to_end.case import surface
 from tests.end_to_end.client import Answer
 from tests.end_to_end.objects import TABLE, ConventionCase, config_map
@@ -128,11 +129,13 @@ class ListTests(ConventionCase):
     async def test_version_rules(self) -> None:
         """Each wrong combination is a 422 of ListOptions with its text (reference READ-6)."""
         forbidden = "resourceVersionMatch: Forbidden: resourceVersionMatch"
+        unless = " unless sendInitialEvents is provided" if RELEASE >= (1, 27) else ""  # gate WatchList
         table = {
             "resourceVersionMatch=Exact": f"{forbidden} is forbidden unless resourceVersion is provided",
             "resourceVersionMatch=Exact&resourceVersion=0":
                 f'{forbidden} "exact" is forbidden for resourceVersion "0"',
-            "resourceVersionMatch=NotOlderThan&resourceVersion=1&watch=1": f"{forbidden} is forbidden for watch",
+            "resourceVersionMatch=NotOlderThan&resourceVersion=1&watch=1":
+                f"{forbidden} is forbidden for watch{unless}",
             "resourceVersionMatch=foo&resourceVersion=1":
                 'resourceVersionMatch: Unsupported value: "foo": supported values: "Exact", "NotOlderThan", ""',
         }

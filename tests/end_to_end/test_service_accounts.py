@@ -15,6 +15,7 @@ from twisted.internet.threads import deferToThread
 
 from orchtw.testing import kubectl
 from orchtw.wire.objects import Object
+from tests.emulated import since
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 
 kubernetes: Any
@@ -114,6 +115,36 @@ class InClusterTests(AccountCase):
             configuration = kubernetes.client.Configuration()
             loader.load_and_set(configuration)
         return kubernetes.client.ApiClient(configuration)
+
+
+@since((1, 26))
+class TrackingTests(AccountCase):
+    flags = ("--feature-gates=LegacyServiceAccountTokenTracking=true", "--controllers=*,-root-ca-cert-publisher")
+
+    async def test_uses(self) -> None:
+        """A use is written to its Secret; generated ones are warned of, invalid ones refused (AUTHN-65)."""
+        await self.created(self.core("serviceaccounts"), {"metadata": {"name": "app"}})
+        token = (await self.secret_of("app"))["token"].decode()
+        client = self.anonymous(authorization=f"Bearer {token}")
+        answer = await client.get("/api")
+        self.assertEqual((answer.code, answer.headers.get("warning")), (200, None))
+        today = f"{datetime.now(UTC):%Y-%m-%d}"
+        labels: Object = {}
+        while not labels:
+            meta = (await self.client.get(self.core("secrets", "token"))).json["metadata"]
+            labels = meta.get("labels") or {}
+        self.assertEqual(labels, {"kubernetes.io/legacy-token-last-used": today})
+        name = "kube-apiserver-legacy-service-account-token-tracking"
+        found = (await self.client.get(f"/api/v1/namespaces/kube-system/configmaps/{name}")).json
+        self.assertEqual(found["data"], {"since": today})
+        listed = {"secrets": [{"name": "token"}]}
+        await self.client.merge(self.core("serviceaccounts", "app"), listed)
+        self.assertIn("Use tokens from the TokenRequest API", str((await client.get("/api")).headers["warning"]))
+        marked = {"metadata": {"labels": {"kubernetes.io/legacy-token-invalid-since": "2024-01-01"}}}
+        await self.client.merge(self.core("secrets", "token"), marked)
+        self.assertEqual((await client.get("/api")).code, 401)
+        counted = (await self.client.get("/metrics")).body.decode()
+        self.assertIn("serviceaccount_invalid_legacy_auto_token_uses_total 1", counted)
 
 
 class KubectlTests(AccountCase):

@@ -1,4 +1,7 @@
-"""`python -m tests.fuzz --requests N [--seed S] [--store T] [--vocabulary V]`: exit status 1 for any finding."""
+"""`python -m tests.fuzz --requests N [--seed S] [--store T] [--vocabulary V] [--gates G] [--flag=F]`.
+
+The exit status is 1 for any finding.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,18 @@ import orjson
 
 from bench.http1 import JSON, Connection
 from bench.server import Server, data_directory
-from tests.fuzz import findings, words
+from tests.fuzz import findings, gates, words
 from tests.fuzz.audit import Auditor, Log
 from tests.fuzz.case import Case
 from tests.fuzz.cases import Cases
 from tests.fuzz.findings import Finding
-from tests.fuzz.run import Run, Totals
+from tests.fuzz.run import Run, Totals, difference
 from tests.fuzz.stores import STORES, flags_of
 from tests.fuzz.surface import Surface
 from tests.vocabularies import VOCABULARIES
+
+START_LIMIT_S = 180.0
+"""For a busy machine; a free one needs two seconds."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -31,26 +37,29 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", default="1", help="any text; the same one sends the same requests")
     parser.add_argument("--vocabulary", choices=VOCABULARIES, help="only this one")
     parser.add_argument("--store", choices=STORES, default=STORES[0], help="what the server keeps its objects in")
+    parser.add_argument("--gates", choices=gates.STATES, default=gates.STATES[0], help="state of every feature gate")
+    parser.add_argument("--flag", action="append", default=[], help="a further flag of the server; may be repeated")
     parser.add_argument("--keep", action="store_true", help="write findings to tests/fuzz/kept")
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the server goes along
     vocabularies = (options.vocabulary,) if options.vocabulary else VOCABULARIES
+    flags = (*gates.flags_of(options.gates), *options.flag)
     found = 0
     for vocabulary in vocabularies:
-        for finding in fuzz(vocabulary, options.store, options.seed, options.requests // len(vocabularies)):
+        for finding in fuzz(vocabulary, options.store, options.seed, options.requests // len(vocabularies), flags):
             found += 1
             if options.keep and finding.case != Case():
                 print(f"kept in {findings.keep(finding, vocabulary)}")
     return 1 if found else 0
 
 
-def fuzz(vocabulary: str, store: str, seed: str, requests: int) -> list[Finding]:
-    """Run against a fresh server, then against the same one started again; what was found."""
+def fuzz(vocabulary: str, store: str, seed: str, requests: int, more: Sequence[str] = ()) -> list[Finding]:
+    """Run against a fresh server with `more` flags, then against the same one started again; what was found."""
     surface = Surface(vocabulary)
     with data_directory() as directory, flags_of(store, directory) as of_store:
-        flags = (f"--vocabulary={vocabulary}", "--runtime-config=api/all=true", *of_store)
+        flags = (f"--vocabulary={vocabulary}", "--runtime-config=api/all=true", *of_store, *more)
         log = Log(directory / "server.log")
-        server = Server(directory, flags)
+        server = Server(directory, flags, START_LIMIT_S)
         try:
             _prepare(server)
             began, before = time.monotonic(), _resident_mib(server)
@@ -62,7 +71,7 @@ def fuzz(vocabulary: str, store: str, seed: str, requests: int) -> list[Finding]
         finally:
             server.stop()
         found = [*run.findings.values()]
-        restarted = Server(directory, flags)
+        restarted = Server(directory, flags, START_LIMIT_S)
         try:
             found += _changed(stored, Auditor(restarted.endpoint, surface).everything())
         finally:
@@ -86,7 +95,9 @@ def _changed(before: dict[str, list[dict[str, object]]], after: dict[str, list[d
         now = {_version(item): item for item in after.get(path, [])}
         wrong = [item for item in items if _version(item) in now and now[_version(item)] != item]
         if path not in after or wrong:
-            found.append(Finding(f"{path} has changed over a restart: {str(wrong[:1])[:1000]}", path, "", Case()))
+            how = difference(wrong[0], now[_version(wrong[0])], "") if wrong else "not there"
+            what = f"{path} has changed over a restart: {how}: {str(wrong[:1])[:1000]}"
+            found.append(Finding(what, path, "", Case()))
             print(found[-1].text())
     return found
 

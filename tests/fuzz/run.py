@@ -215,7 +215,7 @@ class Run:
         expected = reading.expected
         same = value["metadata"]["resourceVersion"] == expected["metadata"]["resourceVersion"]
         if same and value != expected:
-            self._found(f"stored and read differ: {_difference(expected, value, '')}", sent)
+            self._found(f"stored and read differ: {difference(expected, value, '')}", sent)
 
     # Findings
 
@@ -252,14 +252,14 @@ def _plural(path: str) -> str:
     return parts[2] if len(parts) > 2 and parts[0] == "namespaces" else parts[0] if parts else ""
 
 
-def _difference(left: Any, right: Any, place: str) -> str:
+def difference(left: Any, right: Any, place: str) -> str:
     """The first place where two values differ, and both values there."""
     if isinstance(left, dict) and isinstance(right, dict):
         for key in {**left, **right}:
             if left.get(key) != right.get(key) or (key in left) is not (key in right):
-                return _difference(left.get(key, "(absent)"), right.get(key, "(absent)"), f"{place}.{key}")
+                return difference(left.get(key, "(absent)"), right.get(key, "(absent)"), f"{place}.{key}")
     if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
         for index, (one, other) in enumerate(zip(left, right, strict=True)):
             if one != other:
-                return _difference(one, other, f"{place}[{index}]")
+                return difference(one, other, f"{place}[{index}]")
     return f"{place}: {str(left)[:300]} / {str(right)[:300]}"

@@ -1,5 +1,5 @@
 """Both vocabularies, by rows of the pair list and by rule."""
-# covers: orchtw.naming.pairs
+# covers: orchtw.naming.vocabulary
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import ConfigError
 from orchtw.naming import names as module
 from orchtw.naming.names import Naming
-from orchtw.naming.pairs import PAIRS
+from orchtw.naming.vocabulary import PAIRS
 
 # Neutral spelling, Kubernetes spelling; the first rows are pairs, the others follow from prefixes and rules.
 TRANSLATIONS = [
@@ -80,7 +80,7 @@ class NamingTests(SynchronousTestCase):
         """Each pair holds, but the label reading of the two identifiers that mean two things."""
         differing = {(a, b) for a, b in PAIRS if self.kubernetes.translate(a) != b}
         self.assertEqual(differing, {("orch.io", "kubernetes.io"), ("node.orch.io", "node.kubernetes.io")})
-        self.assertEqual(len(PAIRS), 275)
+        self.assertEqual(len(PAIRS), 290)
 
     def test_every_pair_back(self) -> None:
         """Each Kubernetes name leads back to its neutral one, and from there to itself again."""

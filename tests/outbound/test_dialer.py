@@ -15,7 +15,6 @@ from twisted.internet.protocol import Factory, Protocol
 from twisted.trial.unittest import TestCase
 
 from orchtw.errors import ConfigError, TooManyRequests
-from orchtw.outbound import dialer
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import AddressNotAllowed, Dialer, Unreachable
 from orchtw.outbound.exchange import ClientExchange
@@ -171,7 +170,7 @@ class WordsTests(DialerCase):
 
     async def test_many(self) -> None:
         """So many at a time; each that ends makes room (reference PROXY-18)."""
-        self.patch(dialer, "MOST", 2)
+        self.dialer = Dialer(reactor, most=2)
         there = msgspec.structs.replace(self.there, scheme="http")
         first, second = await self.dial(there), await self.dial(there)
         with self.assertRaises(TooManyRequests):

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import ifaddr
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
 from twisted.logger import LogEvent, formatEvent, globalLogPublisher
@@ -191,7 +192,7 @@ class MachineTests(SynchronousTestCase):
     def adapters(self, *addresses: Any) -> None:
         """Let the machine have one interface with these."""
         ips = [type("IP", (), {"ip": each}) for each in addresses]
-        self.patch(machine.ifaddr, "get_adapters", lambda: [type("Adapter", (), {"ips": ips})])
+        self.patch(ifaddr, "get_adapters", lambda: [type("Adapter", (), {"ips": ips})])
 
     def test_addresses(self) -> None:
         """They are those of all interfaces, without those of one link, in an order that does not change."""

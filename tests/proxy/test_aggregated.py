@@ -10,6 +10,7 @@ from orchtw.outbound.dialer import Dialer, Unreachable
 from orchtw.request import Ending, Response
 from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object
+from tests.emulated import RELEASE
 from tests.outbound.doubles import Backend, lose
 from tests.verbs.served import MERGE, ServedCase
 
@@ -72,8 +73,10 @@ class PassedOnTests(AggregatedCase):
         self.assertEqual((got.code, got.json), (200, {"a": 1}))
         line, *headers = self.asked()
         self.assertEqual(line, f"PATCH {LAMPS}/a%20b/x?dryRun=All&a=%20 HTTP/1.1")
+        uid = ["X-Remote-Uid: admin"] if RELEASE >= (1, 32) else []  # gate RemoteRequestHeaderUID
         self.assertEqual([each for each in headers if each.startswith("X-Remote")], [
             "X-Remote-User: admin",
+            *uid,
             "X-Remote-Group: system:masters",
             "X-Remote-Group: system:authenticated",
         ])  # fmt: skip

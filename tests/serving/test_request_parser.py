@@ -410,6 +410,18 @@ class SameHeadTests(SynchronousTestCase):
         self.assertIs(first.same_head, second.same_head)
         self.assertEqual(second.headers, {"host": "a", "user-agent": "b"})
 
+    def test_senders_known_again(self) -> None:
+        """Requests with bodies share what is known of their sender while their headers are equal."""
+        parser = RequestParser(EdgeLimits())
+        for lines in ("", "", "x: y\r\n", "x: y\r\nx: z\r\n", f"x: {'y' * 5000}\r\n", ""):
+            parser.feed(f"PUT /a HTTP/1.1\r\nhost: a\r\n{lines}content-length: 1\r\n\r\nb".encode())
+        heads = [request.same_head for request, _, _ in parser.ready]
+        self.assertIs(heads[0], heads[1])
+        self.assertEqual([head is None for head in heads], [False, False, False, True, True, False])
+        self.assertEqual(len({id(head) for head in heads}), 4)
+        parser.sleep()
+        self.assertIsNone(parser._same_sender)  # noqa: SLF001
+
     def test_released(self) -> None:
         """A connection that sleeps or is closed keeps no head."""
         for release in (RequestParser.sleep, RequestParser.close):

@@ -20,7 +20,7 @@ from orchtw.errors import ConfigError
 from orchtw.testing.api_server import ApiServer
 from orchtw.testing.server_died import ServerDied
 from orchtw.testing.start_failed import StartFailed
-from tests.testing.api_servers import CONFIG_MAPS, alive, config_map, run_python, shared
+from tests.testing.api_servers import CONFIG_MAPS, ForkedServersCase, alive, config_map, run_python, shared
 
 NO_REACTOR = """
 import sys
@@ -140,16 +140,6 @@ class LifeTests(SynchronousTestCase):
         self.assertRaises(RuntimeError, server.reset)
         server.stop()
 
-    def test_data_stay(self) -> None:
-        """With a data folder and a store on disk, a second start finds what the first one stored."""
-        folder = self.mktemp()
-        server = ApiServer(data_dir=folder, storage="sqlite")
-        with server:
-            server.request("POST", CONFIG_MAPS, config_map("kept")).checked("create")
-        with server:
-            self.assertIsNotNone(server.reader().get("configmaps/kept"))
-        self.assertTrue(os.path.isdir(folder))
-
     def test_flags(self) -> None:
         """Further flags and another vocabulary reach the server."""
         with ApiServer(vocabulary="orch", flags=["--v=3"]) as server:
@@ -182,6 +172,30 @@ class LifeTests(SynchronousTestCase):
     def test_flags_as_text(self) -> None:
         """A string is rejected as a sequence of flags."""
         self.assertRaises(TypeError, ApiServer, flags="--v=3")
+
+    def test_no_reactor(self) -> None:
+        """The test's process has no reactor, whatever it asks of the server."""
+        done = run_python("-c", NO_REACTOR, folder=self.mktemp())
+        self.assertEqual((done.stdout, done.stderr), ("False\n", ""))
+
+    def test_forked_process(self) -> None:
+        """A forked process uses its parent's server and starts its own, and ends neither for its parent."""
+        done = run_python("-W", "error", "-c", FORKING, folder=self.mktemp())
+        self.assertEqual((done.stdout, done.stderr), ("good\n", ""))
+
+
+class RunningTests(ForkedServersCase):
+    """Servers that run, and that tests share, kill and start again."""
+
+    def test_data_stay(self) -> None:
+        """With a data folder and a store on disk, a second start finds what the first one stored."""
+        folder = self.mktemp()
+        server = ApiServer(data_dir=folder, storage="sqlite")
+        with server:
+            server.request("POST", CONFIG_MAPS, config_map("kept")).checked("create")
+        with server:
+            self.assertIsNotNone(server.reader().get("configmaps/kept"))
+        self.assertTrue(os.path.isdir(folder))
 
     def test_death(self) -> None:
         """A server that was killed does not run; calls tell so with status and log, and it can be started again."""
@@ -243,16 +257,6 @@ class LifeTests(SynchronousTestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(made, [201] * 80)
-
-    def test_no_reactor(self) -> None:
-        """The test's process has no reactor, whatever it asks of the server."""
-        done = run_python("-c", NO_REACTOR, folder=self.mktemp())
-        self.assertEqual((done.stdout, done.stderr), ("False\n", ""))
-
-    def test_forked_process(self) -> None:
-        """A forked process uses its parent's server and starts its own, and ends neither for its parent."""
-        done = run_python("-W", "error", "-c", FORKING, folder=self.mktemp())
-        self.assertEqual((done.stdout, done.stderr), ("good\n", ""))
 
     def test_requests_by_name(self) -> None:
         """The test's own writes are those of a user of their own, so that they are told from an operator's."""

@@ -7,14 +7,12 @@ import asyncio
 from itertools import count
 from typing import Any
 
-from twisted.trial.unittest import SynchronousTestCase
-
 from orchtw.testing.async_api_server import AsyncApiServer
 from orchtw.testing.control.failures import ConditionNotMet, NotQuiet
 from orchtw.testing.control.reader import AsyncReader
 from orchtw.testing.control.selectors import absent
 from orchtw.testing.start_failed import StartFailed
-from tests.testing.api_servers import CONFIG_MAPS, config_map, run_python
+from tests.testing.api_servers import CONFIG_MAPS, ForkedServersCase, config_map, run_python
 
 LOOPS = """
 import asyncio
@@ -32,7 +30,7 @@ asyncio.run(server.stop())
 """
 
 
-class AsyncApiServerTests(SynchronousTestCase):
+class AsyncApiServerTests(ForkedServersCase):
     async def _all(self) -> None:
         async with AsyncApiServer() as server:
             mark = await server.revision()

@@ -18,7 +18,7 @@ from lightkube.resources.core_v1 import ConfigMap
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.testing.async_api_server import AsyncApiServer
-from tests.testing.api_servers import CONFIG_MAPS, config_map, shared
+from tests.testing.api_servers import CONFIG_MAPS, ForkedServersCase, config_map, shared
 
 
 class BlockingClientTests(SynchronousTestCase):
@@ -60,7 +60,7 @@ class BlockingClientTests(SynchronousTestCase):
         self.assertWritten()
 
 
-class AsynchronousClientTests(SynchronousTestCase):
+class AsynchronousClientTests(ForkedServersCase):
     def test_all(self) -> None:
         """kubernetes_asyncio by its settings and by a kubeconfig, lightkube and kr8s in one loop with the server."""
         asyncio.run(self._all())

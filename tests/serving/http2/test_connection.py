@@ -50,6 +50,15 @@ class RequestTests(SynchronousTestCase):
         self.assertEqual(same, [True] * 5 + [False] * 2)
         self.assertEqual([one is other for one, other in pairwise(heads[:5])], [True, False, True, False])
 
+    def test_same_sender(self) -> None:
+        """Requests with bodies are known by their headers too, beside those without."""
+        wire = Wire()
+        for method, more in (("PUT", "1"), ("GET", "1"), ("PUT", "1"), ("GET", "1"), ("PUT", "2")):
+            wire.ask(fields("/a", method, ("x", more)), b"body" if method == "PUT" else None)
+        heads = [request.same_head for request in wire.seen]
+        self.assertEqual([head is not None for head in heads], [True] * 5)
+        self.assertEqual([heads[0] is heads[2], heads[1] is heads[3], heads[0] is heads[4]], [True, True, False])
+
     def test_body(self) -> None:
         """A body comes whole, whatever its length, with and without that being told, and trailers are dropped."""
         wire = Wire()

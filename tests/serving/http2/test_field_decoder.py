@@ -39,14 +39,20 @@ class DecodingTests(SynchronousTestCase):
             self.assertEqual(decoder.size, sum(len(name) + len(value) + 32 for name, value, _ in fields))
 
     def test_unsound(self) -> None:
-        """Capitals, line breaks, outer blanks and invalid names are recognised."""
+        """Capitals, line breaks, invalid names and outer blanks of what a request is for are recognised."""
         decoder = FieldDecoder(1000)
         for name, value in (
             (b"Accept", b"a"), (b"X-Own", b"a"), (b"x y", b"a"), (b"", b"a"), (b"x:y", b"a"), (b"\xe9", b"a"),
-            (b"x", b"a\nb"), (b"x", b"a\r"), (b"x", b"\0"), (b"x", b" a"), (b"x", b"a\t"),
+            (b"x", b"a\nb"), (b"x", b"a\r"), (b"x", b"\0"), (b":path", b" a"), (b":path", b"a\t"),
         ):
             block = b"\x00" + text(name) + text(value)
             self.assertEqual([sound for _, _, sound in decoder.decode(block)], [False], (name, value))
+
+    def test_outer_blanks(self) -> None:
+        """Blanks around a value are dropped, as the release takes them: Go's client sends what it was given."""
+        decoder = FieldDecoder(1000)
+        for value in (b" a", b"a\t", b"\t a "):
+            self.assertEqual(decoder.decode(b"\x00" + text(b"x") + text(value)), [("x", "a", True)], value)
 
     def test_cannot_be(self) -> None:
         """Invalid encodings end the connection with COMPRESSION_ERROR (RFC 7541)."""

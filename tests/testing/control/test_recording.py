@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import ConfigError
 from orchtw.testing.api_server import ApiServer
 from orchtw.testing.async_api_server import AsyncApiServer
-from tests.testing.api_servers import CONFIG_MAPS, config_map, shared
+from tests.testing.api_servers import CONFIG_MAPS, ForkedServersCase, config_map, shared
 
 SECRETS = CONFIG_MAPS.replace("configmaps", "secrets")
 SECRET = {"metadata": {"name": "s"}, "stringData": {"password": "x"}}
@@ -50,8 +50,9 @@ class FollowTests(SynchronousTestCase):
         self.assertTrue(next(self.server.follow(mark)).audit_id)
 
 
-class ExportTests(SynchronousTestCase):
+class ExportTests(ForkedServersCase):
     def setUp(self) -> None:
+        super().setUp()
         self.server = shared()
 
     def exported(self, since: int, **filters: Any) -> Path:
@@ -108,7 +109,7 @@ class ExportTests(SynchronousTestCase):
             async with AsyncApiServer() as server:
                 mark = await server.revision()
                 await server.request("POST", CONFIG_MAPS, config_map("a"))
-                await server.export(path, since=mark)
+                await server.export(path, since=mark, resource="configmaps")
                 await server.reset()
                 assert (await server.import_(path)).created == 1
                 await server.replay(path, speed=math.inf)
