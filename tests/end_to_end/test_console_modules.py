@@ -144,3 +144,22 @@ class PageModuleTests(ConsoleCase):
             });
         """)
         self.assertEqual(found, [True, True, True, False])
+
+    def test_writer(self) -> None:
+        """The writer of a change is the manager whose entry it changed, also of several in one second."""
+        writers = self.in_page("""
+            import("./owners.js").then(({ writerOf }) => {
+                const entry = (manager, fieldsV1, second = 0) => (
+                    { manager, operation: "Update", time: `2026-01-01T00:00:0${second}Z`, fieldsV1 });
+                const made = (...managedFields) => ({ metadata: { managedFields } });
+                const one = entry("one", { "f:a": {}, "f:b": {} }), before = made(one);
+                finish([
+                    writerOf(null, before),
+                    writerOf(before, made(one, entry("two", { "f:c": {} }))),
+                    writerOf(before, made(entry("one", { "f:a": {} }), entry("two", { "f:b": {} }))),
+                    writerOf(before, made(entry("one", {}), entry("two", { "f:z": {} }, 1))),
+                    writerOf(before, made()),
+                ]);
+            });
+        """)
+        self.assertEqual(writers, ["one", "two", "two", "two", ""])

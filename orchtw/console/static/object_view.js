@@ -2,7 +2,7 @@
 
 import { differences, pathText } from "./diff.js";
 import { ask, everyFrame, fill, h } from "./dom.js";
-import { managers, ownersOf } from "./owners.js";
+import { managers, ownersOf, writerOf } from "./owners.js";
 import { Rows } from "./rows.js";
 import { yamlLines } from "./yaml.js";
 
@@ -84,7 +84,8 @@ export class ObjectView {
     const before = this.current;
     if (before && before.metadata.resourceVersion === next.metadata.resourceVersion && how !== "deleted") return;
     const fields = before ? differences(before, next) : [];
-    this.changes.unshift({ how, at: new Date(), version: next.metadata.resourceVersion, fields, by: latest(next) });
+    const by = writerOf(before, next);
+    this.changes.unshift({ how, at: new Date(), version: next.metadata.resourceVersion, fields, by });
     this.changes.length = Math.min(this.changes.length, KEPT);
     this.current = next;
     this.problem.hidden = how !== "deleted";
@@ -167,12 +168,6 @@ export class ObjectView {
     this.problem.hidden = false;
     this.problem.textContent = error.message;
   }
-}
-
-/** The manager that wrote last. */
-function latest(obj) {
-  const entries = [...(obj.metadata.managedFields || [])].sort((one, other) => (one.time < other.time ? 1 : -1));
-  return entries[0]?.manager || "";
 }
 
 const shortened = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST)}… (${text.length} characters)` : text);

@@ -43,3 +43,15 @@ export function managers(obj) {
 export function ownersOf(path, obj, all) {
   return all.flatMap(({ fields }, place) => (fields.some((each) => holds(each, obj, path)) ? [place] : []));
 }
+
+/** The manager that made `next` of `before`, which is null for an object that was not seen before. */
+export function writerOf(before, next) {
+  const identity = ({ manager, operation, subresource, apiVersion }) => JSON.stringify([manager, operation, subresource, apiVersion]);
+  const known = new Map((before?.metadata.managedFields || []).map((each) => [identity(each), JSON.stringify(each)]));
+  const entries = [...(next.metadata.managedFields || [])].sort((one, other) => Date.parse(other.time) - Date.parse(one.time));
+  // Times are whole seconds: of writes in one second, only the changed entries tell the writer. A manager that lost
+  // fields to the writer has a changed entry too, but a shorter one.
+  const changed = entries.filter((each) => known.get(identity(each)) !== JSON.stringify(each));
+  const grown = changed.find((each) => JSON.stringify(each).length >= (known.get(identity(each)) || "").length);
+  return (grown || changed[0] || entries[0])?.manager || "";
+}
