@@ -1,6 +1,6 @@
-"""CPU cost of admission to a write: the same dry runs with the default plugins and without.
+"""CPU cost of admission to a write: the same dry runs with the default plugins, without, and with a policy as well.
 
-Two servers in a process of their own, without a network, take turns: nothing else is in the figures but noise, of
+Three servers in a process of their own, without a network, take turns: nothing else is in the figures but noise, of
 which the best of many parts has the least.
 """
 
@@ -25,18 +25,28 @@ PARTS: Final = 20
 NOTHING: Final[Mapping[str, Any]] = {"disable_admission_plugins": tuple(DEFAULT)}
 LIMIT_S: Final = 300.0
 _DEFAULT: Final = "/api/v1/namespaces/default"
+_POLICIES: Final = "/apis/admissionregistration.orch.io/v1/validatingadmissionpolic"
+_RULES: Final = (
+    "object.spec.containers.all(c, !c.image.endsWith(':latest'))",
+    "!has(object.spec.hostNetwork) || object.spec.hostNetwork == false",
+    "object.metadata.name.size() < 60 && (!has(object.metadata.labels) || !('forbidden' in object.metadata.labels))",
+)
 _JSON: Final = {"content-type": "application/json"}
 
 
 def admission_cpu(options: Options, emit: Emit) -> None:
-    """Emit a line for ConfigMaps and one for Pods: microseconds of CPU of a create, and how many are admission's."""
-    for plural, (create_us, without_us) in _measured(options).items():
+    """Emit a line for ConfigMaps and one for Pods: microseconds of CPU of a create, and how many are admission's.
+
+    `policy_us` are those that a validating policy with three rules for Pods adds.
+    """
+    for plural, (create_us, without_us, policy_us) in _measured(options).items():
         fields = {"create_us": round(create_us, 1), "without_us": round(without_us, 1), "errors": 0}
-        emit(f"admission_cpu_{plural}", {"admission_us": round(create_us - without_us, 1), **fields})
+        costs = {"admission_us": round(create_us - without_us, 1), "policy_us": round(policy_us - create_us, 1)}
+        emit(f"admission_cpu_{plural}", {**costs, **fields})
 
 
 Figures = dict[str, list[float]]
-"""By kind: microseconds of a create with the default plugins, and without."""
+"""By kind: microseconds of a create with the default plugins, without, and with a policy beside the plugins."""
 
 
 def _measured(options: Options) -> Figures:
@@ -67,25 +77,29 @@ def _main(pipe: Connection, directory: Path, count: int, kib: int) -> None:
     from orchtw.testing.in_process import InProcessServer
 
     reactor: Any = installed
-    both = [
+    servers = [
         InProcessServer(reactor, directory / str(number), controllers=("-*",), **settings)
-        for number, settings in enumerate(({}, NOTHING))
+        for number, settings in enumerate(({}, NOTHING, {}))
     ]
 
     async def work() -> Figures:
-        for server in both:
+        for server in servers:
             await server.start()
             account = {"metadata": {"name": "default"}}
             await server.request("POST", f"{_DEFAULT}/serviceaccounts", account)
+        for ending, body in _policy():
+            answer = await servers[-1].request("POST", f"{_POLICIES}{ending}", body)
+            if answer.code != 201:
+                raise BenchError(f"POST {_POLICIES}{ending}: {answer.body!r}")
         return {plural: await compare(plural) for plural in ("configmaps", "pods")}
 
     async def compare(plural: str) -> list[float]:
         """Return the best parts of each; they take turns, so that both have the machine as it is."""
         size = max(1, count // PARTS)
-        template, best = subjects(kib)[plural].template, [float("inf"), float("inf")]
+        template, best = subjects(kib)[plural].template, [float("inf")] * len(servers)
         bodies = [template.render(numbered("a", number), number) for number in range(size)]
         for part in range(PARTS + 1):
-            for which, server in enumerate(both):
+            for which, server in enumerate(servers):
                 taken = await create(server, plural, bodies)
                 if part:  # the first one warms up
                     best[which] = min(best[which], taken / size * 1e6)
@@ -107,3 +121,15 @@ def _main(pipe: Connection, directory: Path, count: int, kib: int) -> None:
 
     reactor.callWhenRunning(begin)
     reactor.run()
+
+
+def _policy() -> list[tuple[str, Any]]:
+    """Return the policy and its binding, each with the end of its path."""
+    named = {"metadata": {"name": "measured"}}
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    validations = [{"expression": each} for each in _RULES]
+    policy = {"matchConstraints": {"resourceRules": [rule]}, "validations": validations}
+    return [
+        ("ies", {**named, "spec": policy}),
+        ("ybindings", {**named, "spec": {"policyName": "measured", "validationActions": ["Deny"]}}),
+    ]

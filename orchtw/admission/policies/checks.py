@@ -42,10 +42,17 @@ class Outcome(msgspec.Struct):
     refusals: list[Verdict] = []
 
 
+PASSED: Final = Outcome()
+"""Outcome with nothing to tell; it is shared, and never changed."""
+
+
 def outcome(policy: Policy, values: Mapping[str, Any], meter: Meter) -> Outcome:
     """Evaluate a policy whose match conditions hold on the values of its variables."""
     evaluation = Evaluation(values, policy.variables, EVALUATION_STEPS, meter)
-    found = Outcome(_verdicts(policy, evaluation))
+    verdicts = _verdicts(policy, evaluation)
+    if not (verdicts or policy.annotations):
+        return PASSED
+    found = Outcome(verdicts)
     if policy.annotations:
         evaluation.refill(EVALUATION_STEPS)
         _annotate(policy, evaluation, found)

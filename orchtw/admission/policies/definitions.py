@@ -9,8 +9,10 @@ from orchtw.admission.policies.bindings import constraints_or_why
 from orchtw.admission.policies.records import Annotation, Mutation, Policy, Validation
 from orchtw.schema.cel.admission import (
     ANNOTATION,
+    AUTHORIZED,
     CONDITION,
     MESSAGE,
+    OWN_RESOURCE,
     STORED,
     Composition,
     checked,
@@ -44,6 +46,7 @@ def policy_of(obj: Object) -> Policy:
         *(each.change for each in mutations),
     ]
     constraints, broken = constraints_or_why(spec.get("matchConstraints"))
+    names = names_of(expressions)
     return Policy(
         name=obj["metadata"]["name"],
         constraints=constraints,
@@ -56,7 +59,8 @@ def policy_of(obj: Object) -> Policy:
         validations=validations,
         annotations=annotations,
         mutations=mutations,
-        names=names_of(expressions),
+        names=names,
+        bare=not (broken or kind or conditions or names & {AUTHORIZED, OWN_RESOURCE}),
     )
 
 

@@ -38,7 +38,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A policy. `kind` is the (apiVersion, kind) of its parameters, if it has any.
 
     `patient`: its failurePolicy is Ignore. `again`: its reinvocationPolicy is IfNeeded. `broken` is the reason why it
-    cannot be matched, or empty. `names` are the variables of a write that any expression mentions.
+    cannot be matched, or empty. `names` are the variables of a write that any expression mentions. `bare`: its
+    validations need nothing but the write and its namespace.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     annotations: tuple[Annotation, ...] = ()
     mutations: tuple[Mutation, ...] = ()
     names: frozenset[str] = frozenset()
+    bare: bool = False
 
 
 class Parameters(msgspec.Struct, frozen=True, kw_only=True):

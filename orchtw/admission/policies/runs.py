@@ -17,12 +17,12 @@ INLINE_STEPS: Final = 200_000
 
 
 class Runs:
-    """Runs of the evaluations about one write, which share the steps that may be taken on the reactor."""
+    """Runs of the evaluations about one write; `inline` counts the steps that they may take on the reactor."""
 
     def __init__(self, rights: Rights, attributes: Attributes) -> None:
         self.rights = rights
         self.attributes = attributes
-        self._inline = Meter(INLINE_STEPS)
+        self.inline = Meter(INLINE_STEPS)
 
     async def run(self, work: Callable[[Meter], T], size_bytes: int = 0) -> T:
         """Return the result of `work`, which runs again when a question is answered, or, in a thread, if it is long.
@@ -33,7 +33,7 @@ class Runs:
         while True:
             try:
                 if size_bytes <= INLINE_BYTES:
-                    return work(self._inline)
+                    return work(self.inline)
                 return await attributes.surface.run(size_bytes, lambda: work(Meter()))
             except TooLong:
                 size_bytes = max(attributes.size_bytes, INLINE_BYTES + 1)

@@ -19,13 +19,15 @@ class Code(msgspec.Struct, frozen=True):
     """A part that is compiled: its type, its closure, and the steps of one run.
 
     `steps` are by the number of macros around them: `(3, 5)` are three steps, and five for each byte of an element.
-    `estimate`: its cost by the release's rules, for values as large as their schemas let them be.
+    `estimate`: its cost by the release's rules, for values as large as their schemas let them be. `path`: the place
+    of a variable and the keys that lead from there to the value, if that is all it does.
     """
 
     type: Type
     run: Run
     estimate: Estimate
     steps: tuple[float, ...] = (1,)
+    path: tuple[int, tuple[str, ...]] | None = None
 
 
 class Compiling(Protocol):

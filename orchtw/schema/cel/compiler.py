@@ -28,8 +28,8 @@ from orchtw.schema.cel.code import (
 )
 from orchtw.schema.cel.cost import Estimate, Estimator
 from orchtw.schema.cel.environment import Environment, environment
-from orchtw.schema.cel.faults import Failure, Fault
-from orchtw.schema.cel.frames import FIRST_VARIABLE, Frame, Run, charge
+from orchtw.schema.cel.faults import CostExceeded, Failure, Fault
+from orchtw.schema.cel.frames import FIRST_VARIABLE, STEPS, Frame, Run
 from orchtw.schema.cel.generic import generic
 from orchtw.schema.cel.library import moments, patterns
 from orchtw.schema.cel.library.list_changes import ORDERED
@@ -85,10 +85,11 @@ class Compiled(msgspec.Struct, frozen=True):
     """An expression that is compiled; `names`: the variables that it mentions.
 
     `inputs`: the places of variables beside `self` and `oldSelf`, and `places` the number of all in its frame.
-    `matchers`: of the patterns that are written out in it.
+    `matchers`: of the patterns that are written out in it. `once`: the steps of its parts that run once.
     """
 
     code: Code
+    once: int
     names: frozenset[str]
     places: int
     matchers: Mapping[str, Any]
@@ -107,7 +108,9 @@ class Compiled(msgspec.Struct, frozen=True):
 
     def run(self, frame: Frame) -> Any:
         """Return the value. Raises Failure, CostExceeded; the frame holds the remaining steps."""
-        charge(frame, int(self.code.steps[0]))
+        frame[STEPS] -= self.once  # as `charge` does, without a call
+        if frame[STEPS] < 0:
+            raise CostExceeded
         try:
             return self.code.run(frame)
         except RecursionError:  # of a policy's variables: each may be about the one before
@@ -132,7 +135,7 @@ def compiled(
         code = with_steps(code, (0, UNBOUNDED))
     names = frozenset(compiler.mentioned)
     inputs = {name: place for name, place in compiler.inputs.items() if name in names}
-    return Compiled(code, names, compiler.places, compiler.matchers, inputs)
+    return Compiled(code, int(code.steps[0]), names, compiler.places, compiler.matchers, inputs)
 
 
 class _Compiler:
@@ -191,7 +194,8 @@ class _Compiler:
             return None
         self.mentioned.add(name)
         estimate = self._elements.get(name) or self.estimator.name(name, kind)
-        return Code(kind, operations.variable(self._places[name]), estimate)
+        place = self._places[name]
+        return Code(kind, operations.variable(place), estimate, path=(place, ()))
 
     def _select(self, part: Select) -> Code:
         found = self._qualified(part)
@@ -207,10 +211,9 @@ class _Compiler:
                 raise Fault(f"undefined field '{part.member}'", part.at)
             return self._selected(operand, part, member.type, operations.member(operand.run, member, part.member))
         if operand.type in (DYN, NOTHING):
-            return self._selected(operand, part, DYN, operations.entry(operand.run, part.member))
+            return self._entry(operand, part, DYN)
         if operand.type.name == "map":
-            value = operand.type.parameters[1]
-            return self._selected(operand, part, value, operations.entry(operand.run, part.member))
+            return self._entry(operand, part, operand.type.parameters[1])
         raise Fault(f"type '{operand.type}' does not support field selection", part.at)
 
     def _qualified(self, part: Select) -> Code | None:
@@ -225,6 +228,13 @@ class _Compiler:
             return Code(TYPE, lambda frame: named, self.estimator.name(name, TYPE))
         return None
 
+    def _entry(self, operand: Code, part: Select, kind: Type) -> Code:
+        if operand.path is None:
+            return self._selected(operand, part, kind, operations.entry(operand.run, part.member))
+        place, keys = operand.path[0], (*operand.path[1], part.member)
+        found = self._selected(operand, part, kind, operations.entry_at(place, keys))
+        return msgspec.structs.replace(found, path=(place, keys))
+
     def _selected(self, operand: Code, part: Select, kind: Type, run: Run) -> Code:
         return made(kind, run, self.estimator.select(operand.estimate, operand.type, part.member, kind), operand)
 
@@ -236,7 +246,7 @@ class _Compiler:
         turn = generic(code.type)
         if turn is None:
             return code
-        return msgspec.structs.replace(code, type=DYN, run=operations.charged(code.run, turn, extent))
+        return msgspec.structs.replace(code, type=DYN, run=operations.charged(code.run, turn, extent), path=None)
 
     def _call(self, part: CallExpression) -> Code:
         special = _SPECIAL.get(part.function) if part.target is None else None
@@ -360,12 +370,14 @@ class _Compiler:
         found = self._qualified(tested) or self._select_from(operand, tested)
         if is_optional(operand.type):
             estimate = self.estimator.junction([operand.estimate])
-            return msgspec.structs.replace(found, type=BOOL, run=optional_values.has(found.run), estimate=estimate)
+            run = optional_values.has(found.run)
+            return msgspec.structs.replace(found, type=BOOL, run=run, estimate=estimate, path=None)
         key = tested.member
         if operand.type.members is not None:
             key = operand.type.members()[key].key
         estimate = self.estimator.junction([operand.estimate])
-        return msgspec.structs.replace(found, type=BOOL, run=operations.has(operand.run, key), estimate=estimate)
+        run = operations.has(operand.run, key)
+        return msgspec.structs.replace(found, type=BOOL, run=run, estimate=estimate, path=None)
 
     def _junction(self, part: CallExpression) -> Code:
         found = [self.code(each) for each in part.arguments]
