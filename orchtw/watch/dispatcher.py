@@ -52,6 +52,13 @@ class Dispatcher:
         groups = self._groups.values()
         return sum(map(len, groups)), sum(len(group.behind) for group in groups)
 
+    @property
+    def lag_s(self) -> float:
+        """Age of the oldest event that some watcher has not been sent, in seconds; 0.0 if all are up to date."""
+        cursors = [member.cursor for group in self._groups.values() for member in group.behind]
+        oldest = self._log.time_after(min(cursors)) if cursors else None
+        return 0.0 if oldest is None else max(0.0, self.turns.seconds() - oldest)
+
     def group(self, selection: Selection, wire: Wire) -> Group:
         """Return the group of that selection and wire, made on first use and dropped with its last member."""
         group = self._groups.get((selection, wire))

@@ -230,6 +230,11 @@ class EventLog:
             last += 1
         return events[first:last]
 
+    def time_after(self, cursor: int) -> float | None:
+        """Return the time of the first kept event after revision `cursor`; None if nothing has changed since."""
+        first = bisect_right(self._revisions, cursor, self._first)
+        return self._events[first].time if first < len(self._events) else None
+
     def revision_at(self, moment: float) -> int | None:
         """Return the revision of the state at a time, at least `oldest`; None if nothing has changed since."""
         first = bisect_right(self._events, moment, self._first, key=_time)

@@ -83,6 +83,23 @@ class DispatcherTests(SynchronousTestCase):
         watcher.resume()
         self.assertTrue(watched.dispatcher.delivered)
 
+    def test_lag(self) -> None:
+        """The lag is the age of the oldest event that a slow member has not been sent."""
+        watched = Watched()
+        watched.seconds = lambda: 10.0
+        watcher, _ = watched.watch()
+        self.assertEqual(watched.dispatcher.lag_s, 0.0)
+        watched.put("ns/a", now=5.0)
+        watched.flush()
+        self.assertEqual(watched.dispatcher.lag_s, 0.0)
+        watcher.pause()
+        watched.put("ns/a", now=7.0)
+        watched.put("ns/a", now=9.0)
+        watched.flush()
+        self.assertEqual(watched.dispatcher.lag_s, 3.0)
+        watcher.resume()
+        self.assertEqual(watched.dispatcher.lag_s, 0.0)
+
     def test_groups_end_with_their_last_member(self) -> None:
         """A group lives as long as it has members, and leaves nothing in the index."""
         watched = Watched()

@@ -7,8 +7,8 @@ const EVERY_MS = 2000;
 const POINTS = 150;
 const NAMES = [
   "apiserver_request_total", "apiserver_request_duration_seconds_sum", "apiserver_request_duration_seconds_count",
-  "apiserver_longrunning_requests", "apiserver_watch_events_total", "orchtw_watchers", "orchtw_reactor_lag_seconds",
-  "orchtw_reactor_lag_seconds_sum", "orchtw_reactor_lag_seconds_count",
+  "apiserver_longrunning_requests", "apiserver_watch_events_total", "orchtw_watchers", "orchtw_watch_lag_seconds",
+  "orchtw_reactor_lag_seconds", "orchtw_reactor_lag_seconds_sum", "orchtw_reactor_lag_seconds_count",
   "apiserver_flowcontrol_current_inqueue_requests", "apiserver_flowcontrol_current_executing_requests",
   "apiserver_storage_objects", "etcd_db_total_size_in_bytes", "process_resident_memory_bytes", "process_cpu_seconds_total",
 ];
@@ -71,6 +71,7 @@ export class ServerView {
     this.#add("Watches", all("apiserver_longrunning_requests", "resource"));
     this.#add("Events delivered a second", rates("apiserver_watch_events_total", "kind"));
     this.#add("Watchers by state", all("orchtw_watchers", "state"));
+    this.#add("Watch lag in ms", scaled(all("orchtw_watch_lag_seconds", "resource"), 1000));
     this.#add("Reactor lag in ms", new Map([["mean", looks ? (1000 * lag) / looks : 0]]));
     this.#add("Waiting in flow control", all("apiserver_flowcontrol_current_inqueue_requests", "priority_level"));
     this.#add("Executing in flow control", all("apiserver_flowcontrol_current_executing_requests", "priority_level"));
