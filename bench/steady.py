@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from bench.figures import FOLDER
@@ -48,13 +47,15 @@ def table(lines: Sequence[Line]) -> str:
     return "\n".join(rows)
 
 
-def main(file: str) -> None:
+def main() -> None:
     """Write the drawings, and print the table."""
-    lines = [json.loads(line) for line in Path(file).read_text().splitlines()]
+    parser = argparse.ArgumentParser(prog="python -m bench.steady", description="Draw the load of a cluster.")
+    parser.add_argument("file", type=argparse.FileType("r"), help="the output of orch-load --json")
+    lines = [json.loads(line) for line in parser.parse_args().file]
     for name, text in drawings(lines).items():
         (STEADY / name).write_text(text)
     print(table(lines))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
