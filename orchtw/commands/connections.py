@@ -130,12 +130,20 @@ class Body:
 
     async def whole(self) -> bytes:
         """Return the whole body, which is short. Raises Broken."""
-        data = b""
+        pieces, size = [], 0
         while piece := await self.next():
-            data += piece
-            if len(data) > SHORT_BYTES:
+            pieces.append(piece)
+            size += len(piece)
+            if size > SHORT_BYTES:
                 raise Broken("the answer is too long")
-        return data
+        return b"".join(pieces)
+
+    async def start(self, count: int) -> bytes:
+        """Read a body of any length to its end, and return the first `count` bytes. Raises Broken."""
+        kept = b""
+        while piece := await self.next():
+            kept += piece[: count - len(kept)]
+        return kept
 
     async def lines(self) -> AsyncIterator[bytes]:
         """Yield the lines as they come, without their ends. Raises Broken, also for an end inside of a line."""

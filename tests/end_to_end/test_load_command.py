@@ -1,7 +1,6 @@
 """The real `orch-load` beside a real server."""
 # covers: orchtw.commands.load.churn, orchtw.commands.load.deployments, orchtw.commands.load.nodes
 # covers: orchtw.commands.load.pods, orchtw.commands.load.requests, orchtw.commands.load.run
-# covers: orchtw.commands.connections
 
 from __future__ import annotations
 

@@ -11,6 +11,9 @@ from orchtw.commands.load.world import LoadWorld
 TIMEOUT_S: Final = 600.0
 """Time limit of a deletion of a whole collection."""
 
+ANSWER_BYTES: Final = 1024
+"""Bytes of an answer to a deletion that are kept, for the text of an error."""
+
 MISSING: Final = (404,)
 
 
@@ -39,4 +42,5 @@ async def clean_up(world: LoadWorld) -> None:
 
 
 async def _delete(requests: LoadRequests, target: str) -> None:
-    await requests.send("clean up", "DELETE", target, timeout_s=TIMEOUT_S, good=MISSING)
+    # The answer to the deletion of a collection is a list of its objects, of any length.
+    await requests.send("clean up", "DELETE", target, timeout_s=TIMEOUT_S, good=MISSING, start=ANSWER_BYTES)

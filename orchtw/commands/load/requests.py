@@ -48,13 +48,15 @@ class LoadRequests:
         topics: Sequence[str] = (),
         good: Sequence[int] = (),
         timeout_s: float = TIMEOUT_S,
+        start: int = 0,
     ) -> bytes | None:
         """Return the body of a good answer; None after an error, which is counted.
 
         `topics` are the watches that must deliver the write. `good` are codes besides 200 to 202 that are expected.
+        `start`: the number of bytes to return of an answer that may be long; 0: it is short, and returned as a whole.
         """
         sent_s = self._reactor.seconds()
-        code, answer = await self._answer(method, path, body, content, timeout_s)
+        code, answer = await self._answer(method, path, body, content, timeout_s, start)
         now_s = self._reactor.seconds()
         if code not in (200, 201, 202, *good):
             self.failed(operation, code, answer)
@@ -83,9 +85,9 @@ class LoadRequests:
             self._say(self.last_error)
 
     async def _answer(
-        self, method: str, path: str, body: bytes, content: str, timeout_s: float
+        self, method: str, path: str, body: bytes, content: str, timeout_s: float, start: int
     ) -> tuple[int, bytes]:
-        asking = Deferred.fromCoroutine(self._whole(method, path, body, content))
+        asking = Deferred.fromCoroutine(self._read(method, path, body, content, start))
         try:
             return await asking.addTimeout(timeout_s, self._reactor)
         except TimeoutError:
@@ -93,9 +95,9 @@ class LoadRequests:
         except (ConfigError, Broken) as problem:
             return 0, str(problem).encode()
 
-    async def _whole(self, method: str, path: str, body: bytes, content: str) -> tuple[int, bytes]:
+    async def _read(self, method: str, path: str, body: bytes, content: str, start: int) -> tuple[int, bytes]:
         head, received = await self._connections.asked(method, path, body, content)
         try:
-            return head.code, await received.whole()
+            return head.code, await (received.start(start) if start else received.whole())
         finally:
             received.drop()
