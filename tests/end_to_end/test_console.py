@@ -152,7 +152,7 @@ class ConsoleTests(ConsoleCase):
         self.shows("cannot delete resource")
 
     def test_rights_in_a_namespace(self) -> None:
-        """A user with rights in one namespace chooses it by a key: the kinds, their numbers and Events are its own."""
+        """A user with rights in one namespace chooses it by a key: kinds, numbers and Events are its own."""
         self.server.request("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "viewer"}})
         path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
         role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}
@@ -177,7 +177,7 @@ class ConsoleTests(ConsoleCase):
         self.shows("at the cluster scope")
 
     def test_lost_server(self) -> None:
-        """A server that cannot be reached is told of, the keys go on working, and what has changed comes afterwards."""
+        """A server that is out of reach is named as such, the keys work, and changes come afterwards."""
         self.create("one")
         self.as_admin("#configmaps.v1.")
         self.shows("default\none")

@@ -165,7 +165,7 @@ class PageModuleTests(ConsoleCase):
         self.assertEqual(writers, ["one", "two", "two", "two", ""])
 
     def test_watch_of_an_object(self) -> None:
-        """An object is watched from its present state, and not from its own version, which may have left the history."""
+        """An object is watched from its present state: its own version may have left the history."""
         found = self.in_page("""
             import("./object_view.js").then(async ({ ObjectView }) => {
                 const object = { metadata: { name: "old", uid: "1", resourceVersion: "1", managedFields: [] } };
@@ -186,15 +186,16 @@ class PageModuleTests(ConsoleCase):
         found = self.in_page("""
             import("./plots.js").then(({ Plot }) => {
                 const plot = new Plot("Things");
-                const legend = () => [...plot.element.querySelectorAll("li")].map((each) => [each.textContent, each.className]);
+                const find = (name) => [...plot.element.querySelectorAll(name)];
+                const legend = () => find("li").map((each) => [each.textContent, each.className]);
                 plot.add(new Map([["a", 1], ["b", 2], ["c", 0]]));
                 const first = legend();
                 plot.add(new Map([["a", 3], ["b", 2]]), null);
                 const second = legend();
                 plot.add(new Map(Array.from({ length: 9 }, (_, place) => [`n${place}`, 10 + place])));
                 const many = legend(), colours = new Set(many.map(([, colour]) => colour)).size;
-                const points = plot.element.querySelector("polyline").getAttribute("points");
-                finish([first, second, many.length, colours, points, plot.element.querySelector("figcaption").textContent]);
+                const points = find("polyline")[0].getAttribute("points");
+                finish([first, second, many.length, colours, points, find("figcaption")[0].textContent]);
             });
         """)
         self.assertEqual(found[:2], [
