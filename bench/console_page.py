@@ -34,7 +34,7 @@ _WATCHED: Final = """
     };
     look();
 """
-_COUNT: Final = "return document.querySelector('.count')?.textContent"
+_COUNT: Final = "return document.querySelector('.count')?.textContent.replaceAll(',', '')"
 _SORT: Final = """
     const headings = [...document.querySelectorAll(".head button")];
     headings.find((each) => each.textContent === arguments[0]).click();

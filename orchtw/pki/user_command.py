@@ -110,17 +110,22 @@ def _days(text: str) -> int:
 def command_line() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
-        "orch-user",
-        description="Issues a client certificate for a user, as a kubeconfig and as PEM files.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        "orch-user", description="Issues a client certificate for a user, as a kubeconfig and as PEM files."
     )
     parser.add_argument("name", help="name of the user")
     parser.add_argument("--group", action="append", default=[], help="group of the user; repeatable")
     parser.add_argument(
-        "--data-dir", type=Path, metavar="DIR", default=Path("orch-data"), help="the server's data folder"
+        "--data-dir",
+        type=Path,
+        metavar="DIR",
+        default=Path("orch-data"),
+        help="the server's data folder (default: %(default)s)",
     )
     parser.add_argument(
-        "--days", type=_days, default=certificates.LEAF_LIFE.days, help="validity of the certificate in days"
+        "--days",
+        type=_days,
+        default=certificates.LEAF_LIFE.days,
+        help="validity of the certificate in days (default: %(default)s)",
     )
     parser.add_argument(
         "--output",

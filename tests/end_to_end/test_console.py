@@ -97,6 +97,11 @@ class ConsoleTests(ConsoleCase):
         event = {"metadata": {"name": "e1"}, "involvedObject": involved, "reason": "Seen", "message": HOSTILE}
         self.server.request("POST", "/api/v1/namespaces/default/events", event).checked("event")
         self.shows("Seen", HOSTILE)
+        self.press("/", "other")
+        self.until(lambda: self.text(".count") == "0 of 1")
+        self.go("#configmaps.v1./default/one")
+        self.until(lambda: self.run_script("return !document.querySelector('.object .bar a')?.click()"))
+        self.until(lambda: self.text(".count") == "1 of 1")
         self.go("#changes")
         self.create("noted", data={"a": "1"})
         self.shows("configmaps default/noted")
@@ -104,7 +109,9 @@ class ConsoleTests(ConsoleCase):
         self.shows("create configmaps default/noted", "{\"a\":\"1\"}", selector="dialog[open]")
         self.click("Close")
         self.go("#server")
-        self.shows("Requests a second", "Memory in MiB", "Reactor lag in ms")
+        self.shows("Requests a second", "Memory in MiB", "Reactor lag in ms", "Watch lag in ms")
+        self.press("G")
+        self.until(lambda: self.run_script("return document.querySelector('.plots').scrollTop"))
         self.press("?")
         self.shows("filter", "the tree of kinds", selector="dialog")
 
@@ -143,6 +150,47 @@ class ConsoleTests(ConsoleCase):
         self.shows("name: one")
         self.press("d")
         self.shows("cannot delete resource")
+
+    def test_rights_in_a_namespace(self) -> None:
+        """A user with rights in one namespace chooses it by a key: kinds, numbers and Events are its own."""
+        self.server.request("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "viewer"}})
+        path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}
+        subject = {"kind": "ServiceAccount", "namespace": "default", "name": "viewer"}
+        binding = {"metadata": {"name": "viewer"}, "roleRef": role, "subjects": [subject]}
+        self.server.request("POST", path, binding).checked("binding")
+        asked = self.server.request("POST", "/api/v1/namespaces/default/serviceaccounts/viewer/token", {"spec": {}})
+        self.create("one")
+        self.sign_in(asked.checked("token").json["status"]["token"])
+        self.shows("ConfigMap", selector="#tree")
+        self.go("#configmaps.v1.")
+        self.shows("at the cluster scope", "Choose a namespace")
+        self.press("n", "default", "\ue007")
+        self.shows("default\none")
+        self.assertEqual(self.run_script("return location.hash"), "#configmaps.v1./default")
+        count = "return document.querySelector('[data-kind=\"serviceaccounts.v1.\"] output').textContent"
+        self.until(lambda: self.run_script(count) == "2")
+        self.press("v")
+        self.until(lambda: self.text(".count") == "0")
+        self.assertEqual(self.text(".problem"), "")
+        self.go("#configmaps.v1.")
+        self.shows("at the cluster scope")
+
+    def test_lost_server(self) -> None:
+        """A server that is out of reach is named as such, the keys work, and changes come afterwards."""
+        self.create("one")
+        self.as_admin("#configmaps.v1.")
+        self.shows("default\none")
+        self.driver.set_network_conditions(offline=True, latency=0, throughput=0)
+        self.addCleanup(self.driver.delete_network_conditions)
+        self.shows("does not answer", selector="#link")
+        self.press("?")
+        self.shows("filter", selector="dialog")
+        self.click("Close")
+        self.create("two")
+        self.driver.delete_network_conditions()
+        self.shows("two")
+        self.until(lambda: self.text("#link") == "")
 
     def test_slow_and_lost(self) -> None:
         """A slow server is waited for, and a lost one is tried again, while the page goes on to answer keys."""
@@ -191,6 +239,30 @@ class ConsoleTests(ConsoleCase):
         self.assertEqual(self.run_script(reached), [420, True])
         self.run_script("document.getElementById('menu').click()")
         self.assertTrue(self.run_script(seen))
+
+    def test_sorted_column(self) -> None:
+        """The heading that the rows are sorted by is marked, with the direction."""
+        self.create("one")
+        self.as_admin("#configmaps.v1.")
+        self.shows("default\none")
+        marked = "return [...document.querySelectorAll('.head [aria-pressed=true]')].map((each) => each.className)"
+        self.assertEqual(self.run_script(marked), ["cell"])
+        self.run_script("document.querySelector('.head button').click()")
+        self.until(lambda: self.run_script(marked) == ["cell down"])
+
+    def test_keys_in_an_edit(self) -> None:
+        """An edit begins in its text, at the first line; the filter is left for the rows by Enter."""
+        self.create("one", data={"a": "1"})
+        self.as_admin("#configmaps.v1.")
+        self.shows("default\none")
+        self.press("/", "one", "\ue007")
+        focused = "const { className, tagName, selectionStart } = document.activeElement;"
+        self.assertEqual(self.run_script(f"{focused} return className"), "rows")
+        self.press("\ue007")
+        self.shows("name: one")
+        self.press("e")
+        self.until(lambda: self.run_script("return document.getElementById('dialog').open"))
+        self.assertEqual(self.run_script(f"{focused} return [tagName, selectionStart]"), ["TEXTAREA", 0])
 
     def test_enter_on_a_control(self) -> None:
         """Enter activates the link or button that has the focus, and opens the chosen row only without one."""

@@ -163,3 +163,43 @@ class PageModuleTests(ConsoleCase):
             });
         """)
         self.assertEqual(writers, ["one", "two", "two", "two", ""])
+
+    def test_watch_of_an_object(self) -> None:
+        """An object is watched from its present state: its own version may have left the history."""
+        found = self.in_page("""
+            import("./object_view.js").then(async ({ ObjectView }) => {
+                const object = { metadata: { name: "old", uid: "1", resourceVersion: "1", managedFields: [] } };
+                const resource = { kind: "X", verbs: [] };
+                const api = { collection: () => "/x", object: () => "/x/old", json: async () => object,
+                    follow: async (path, begin, event) => {
+                        const version = await begin();
+                        event({ type: "ADDED", object });
+                        finish([version, view.changes.length]);
+                    } };
+                const view = new ObjectView(api, resource, "", "old", () => {});
+            });
+        """)
+        self.assertEqual(found, ["", 1])
+
+    def test_plots(self) -> None:
+        """The six highest lines of a plot are drawn, each in its own colour, which stays; lines at 0 are left out."""
+        found = self.in_page("""
+            import("./plots.js").then(({ Plot }) => {
+                const plot = new Plot("Things");
+                const find = (name) => [...plot.element.querySelectorAll(name)];
+                const legend = () => find("li").map((each) => [each.textContent, each.className]);
+                plot.add(new Map([["a", 1], ["b", 2], ["c", 0]]));
+                const first = legend();
+                plot.add(new Map([["a", 3], ["b", 2]]), null);
+                const second = legend();
+                plot.add(new Map(Array.from({ length: 9 }, (_, place) => [`n${place}`, 10 + place])));
+                const many = legend(), colours = new Set(many.map(([, colour]) => colour)).size;
+                const points = find("polyline")[0].getAttribute("points");
+                finish([first, second, many.length, colours, points, find("figcaption")[0].textContent]);
+            });
+        """)
+        self.assertEqual(found[:2], [
+            [["b 2", "plot-0"], ["a 1", "plot-1"]],
+            [["a 3", "plot-1"], ["b 2", "plot-0"]],
+        ])  # fmt: skip
+        self.assertEqual(found[2:], [6, 6, "149,2", "Things (at most 18)"])

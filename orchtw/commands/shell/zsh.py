@@ -63,7 +63,10 @@ def _arguments(arguments: Sequence[Argument]) -> Iterator[str]:
     for number, argument in enumerate(arguments, 1):
         place = "*" if argument.repeated else str(number)
         colons = "::" if argument.optional and not argument.repeated else ":"
-        yield shlex.quote(f"{place}{colons}{_escaped(argument.value.name, ':')}:{_action(argument.value)}")
+        value = argument.value
+        # A text that is only a message would keep zsh from completing options.
+        action = f"_guard '[^-]*' {shlex.quote(value.name)}" if value.form is Form.TEXT else _action(value)
+        yield shlex.quote(f"{place}{colons}{_escaped(value.name, ':')}:{action}")
 
 
 def _action(value: Value) -> str:

@@ -99,12 +99,22 @@ export class Api {
     return `${this.collection(resource, namespace)}/${encodeURIComponent(name)}`;
   }
 
-  /** The number of objects of a kind, for the price of one of them. */
-  async count(resource) {
-    const list = await this.json(`${this.collection(resource)}?limit=1`, {
+  /** The number of objects of a kind, in a namespace if one is given, for the price of one of them. */
+  async count(resource, namespace) {
+    const list = await this.json(`${this.collection(resource, namespace)}?limit=1`, {
       headers: { Accept: `application/json;as=PartialObjectMetadataList;v=v1;g=${this.metaGroup},application/json` },
     });
     return (list.items || []).length + (list.metadata.remainingItemCount || 0);
+  }
+
+  /** The names of the namespaces, if the user may list them. */
+  async namespaces() {
+    const headers = { Accept: `application/json;as=PartialObjectMetadataList;v=v1;g=${this.metaGroup},application/json` };
+    try {
+      return (await this.json(`/api/v1/namespaces?limit=${CHUNK}`, { headers })).items.map((each) => each.metadata.name);
+    } catch {
+      return [];
+    }
   }
 
   /** A list as a table, in chunks: `page(table, first)` is called for each. Returns the list's version. */
@@ -125,7 +135,8 @@ export class Api {
   }
 
   /**
-   * Follow a collection: `begin()` lists and returns a version, `event(event)` gets each event. A watch that ends or
+   * Follow a collection: `begin()` lists and returns a version ("": the watch itself sends what there is), `event(event)`
+   * gets each event. A watch that ends or
    * is lost goes on after its last event; the collection is listed again when the history has gone. Ends in short
    * succession are followed by growing pauses. It lasts until the signal aborts.
    */

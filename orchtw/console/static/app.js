@@ -11,15 +11,17 @@ const at = (id) => document.getElementById(id);
 const TABS = [["#", "Objects", "o"], ["#events", "Events", "v"], ["#changes", "Changes", "h"], ["#server", "Server", "s"]];
 const COUNT_MS = 10000;
 const TOKEN = /^[\x21-\x7e]+$/; // what a header can have
+const LEAVE_FILTER = ["Escape", "Enter", "ArrowDown"];
 const KEYS = [
-  ["/", "filter"], ["j k ↓ ↑", "move"], ["Enter", "open"], ["Esc", "back"], ["e", "edit"], ["d", "delete"],
-  ["y c", "YAML, changes of an object"], ["t", "the tree of kinds"], ["o v h s", "objects, events, changes, server"], ["?", "this list"],
+  ["/", "filter; Enter goes on to the rows"], ["j k ↓ ↑", "move"], ["Enter", "open"], ["Esc", "back"], ["e", "edit"], ["d", "delete"],
+  ["y c", "YAML, changes of an object"], ["t", "the tree of kinds"], ["n", "the namespace; empty: all"], ["o v h s", "objects, events, changes, server"], ["?", "this list"],
 ];
 
 const api = new Api((linked) => {
   at("link").textContent = linked ? "" : "The server does not answer; trying again …";
 });
 let resources = [];
+let scope = ""; // the namespace that is shown; empty: all
 let view = null;
 let waiting = null; // links whose numbers are yet to be asked for
 
@@ -33,6 +35,7 @@ async function start() {
     return;
   }
   at("leave").hidden = false;
+  at("namespace").hidden = false;
   fill(at("tabs"), TABS.map(([href, name]) => h("a", { href }, name)));
   drawTree();
   at("tree").addEventListener("toggle", count, true);
@@ -56,6 +59,7 @@ function signIn(said) {
   h("p", {}, "Enter a bearer token. It is kept in this page's memory only, and forgotten when the page is closed or loaded again."),
   said ? h("p", { class: "problem" }, said) : null,
   token, h("button", {}, "Sign in"));
+  at("namespace").hidden = true;
   fill(at("tree"));
   fill(at("tabs"));
   fill(at("view"), form);
@@ -70,7 +74,7 @@ function drawTree() {
   for (const each of sorted) groups.set(each.group, [...(groups.get(each.group) || []), each]);
   fill(at("tree"), [...groups].map(([group, kinds]) => h("details", { "data-group": group, open: were.get(group) ?? (group === "" || kinds.length < 3) },
     h("summary", {}, group || "core"),
-    kinds.map((each) => h("a", { href: `#${key(each)}`, "data-kind": key(each) }, h("span", {}, each.kind), h("output", {}))))));
+    kinds.map((each) => h("a", { "data-kind": key(each) }, h("span", {}, each.kind), h("output", {}))))));
   markTree();
 }
 
@@ -89,18 +93,18 @@ async function look() {
   await count();
 }
 
+const countable = () => [...at("tree").querySelectorAll("details[open] a")];
+
 /** Ask for the numbers of the kinds in open groups, a few at a time, unless a round of it is under way. */
 async function count() {
   if (waiting || document.hidden) return;
-  waiting = [...at("tree").querySelectorAll("details[open] a")];
+  waiting = countable();
   const next = async () => {
     for (let link = waiting.shift(); link; link = waiting.shift()) {
       const resource = resources.find((each) => key(each) === link.dataset.kind);
-      try {
-        link.querySelector("output").textContent = (await api.count(resource)).toLocaleString("en");
-      } catch {
-        link.querySelector("output").textContent = "–";
-      }
+      const asked = scope;
+      const found = await api.count(resource, scope).then((number) => number.toLocaleString("en"), () => "–");
+      if (asked === scope) link.querySelector("output").textContent = found;
     }
   };
   await Promise.all([next(), next(), next(), next()]);
@@ -109,24 +113,36 @@ async function count() {
 
 const key = (resource) => `${resource.plural}.${resource.version}.${resource.group}`;
 
-/** Show what the address names: a view, a kind, or an object as kind/namespace/name. */
+/** The address of a kind, in the namespace that is shown. */
+const place = (resource) => `#${key(resource)}${scope && resource.namespaced ? `/${encodeURIComponent(scope)}` : ""}`;
+
+/**
+ * Show what the address names: a view, also with a text to filter by, a kind, also as kind/namespace, or an object as
+ * kind/namespace/name.
+ */
 function route() {
   const [name, ...rest] = parts(location.hash.slice(1));
   dismiss();
   view?.stop();
   view = null;
   for (const link of at("tabs").children) mark(link, shows(link.getAttribute("href"), name));
-  markTree();
   document.body.classList.remove("with-tree");
   const resource = resources.find((each) => key(each) === name);
-  if (name === "events") view = eventsView(api, resources);
-  else if (name === "changes") view = writesView(api);
+  if (resource?.namespaced && rest.length < 2) setScope(rest[0] || "");
+  markTree();
+  if (name === "events") view = eventsView(api, resources, scope, rest[0] || "");
+  else if (name === "changes") view = writesView(api, rest[0] || "");
   else if (name === "server") view = new ServerView(api);
-  else if (resource && rest.length === 2) view = new ObjectView(api, resource, rest[0], rest[1], () => { location.hash = `#${name}`; });
-  else if (resource) view = new TableView(api, resource, open);
+  else if (resource && rest.length === 2) view = new ObjectView(api, resource, rest[0], rest[1], () => { location.hash = place(resource); });
+  else if (resource) view = new TableView(api, resource, open, scope);
   fill(at("view"), view ? view.element : h("p", { class: "welcome" }, "Choose a kind, or press ? for the keys."));
   if (!view) document.body.classList.add("with-tree");
-  (at("view").querySelector(".rows") || at("view")).focus({ preventScroll: true });
+  focusView();
+}
+
+/** Give the focus to what the keys of the view move in. */
+function focusView() {
+  (at("view").querySelector(".rows, .plots") || at("view")).focus({ preventScroll: true });
 }
 
 /** The decoded parts of an address; none if it is not valid. */
@@ -140,7 +156,34 @@ function parts(address) {
 
 function markTree() {
   const [name] = parts(location.hash.slice(1));
-  for (const link of at("tree").querySelectorAll("a")) mark(link, link.dataset.kind === name);
+  const known = new Map(resources.map((each) => [key(each), each]));
+  for (const link of at("tree").querySelectorAll("a")) {
+    link.href = place(known.get(link.dataset.kind));
+    mark(link, link.dataset.kind === name);
+  }
+}
+
+/** Remember the namespace that is shown, and count anew what is in it. */
+function setScope(namespace) {
+  at("namespace").value = namespace;
+  if (namespace === scope) return;
+  scope = namespace;
+  for (const number of at("tree").querySelectorAll("output")) number.textContent = "";
+  waiting?.splice(0, Infinity, ...countable());
+  count();
+}
+
+/** Show another namespace: of the kind that is shown, or in the view that is. */
+function chooseNamespace() {
+  setScope(at("namespace").value.trim());
+  const [name] = parts(location.hash.slice(1));
+  const resource = resources.find((each) => key(each) === name);
+  if (resource?.namespaced && location.hash !== place(resource)) location.hash = place(resource);
+  else route();
+}
+
+async function suggestNamespaces() {
+  fill(at("namespaces"), (await api.namespaces()).map((value) => h("option", { value })));
 }
 
 function mark(link, current) {
@@ -167,13 +210,19 @@ function onKey(event) {
   const typing = event.target.closest("input, textarea, dialog[open]");
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (typing) {
-    if (event.key === "Escape" && event.target.matches("input")) event.target.blur();
+    const { target } = event;
+    if (target === at("namespace") && event.key === "Escape") target.value = scope;
+    const left = target === at("namespace") ? ["Enter", "Escape"] : target.matches("[type=search]") ? LEAVE_FILTER : [];
+    if (!left.includes(event.key)) return;
+    focusView(); // a namespace that was entered is chosen then
+    event.preventDefault();
     return;
   }
   if (event.key === "Enter" && event.target.closest("a, button, summary")) return;
   const tab = TABS.find(([, , letter]) => letter === event.key);
   if (event.key === "?") help();
   else if (event.key === "t") focusTree();
+  else if (event.key === "n") at("namespace").select();
   else if (tab && !(event.key === "h" && event.target.closest("#tree"))) location.hash = tab[0];
   else if (event.target.closest("#tree") && ["j", "k", "ArrowDown", "ArrowUp"].includes(event.key)) moveInTree(event.key);
   else if (!view?.key(event)) return;
@@ -198,6 +247,8 @@ function changeTheme() {
 }
 
 at("help").addEventListener("click", help);
+at("namespace").addEventListener("focus", suggestNamespaces);
+at("namespace").addEventListener("change", chooseNamespace);
 at("leave").addEventListener("click", leave);
 at("theme").addEventListener("click", changeTheme);
 at("menu").addEventListener("click", () => {

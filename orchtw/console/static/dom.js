@@ -35,6 +35,17 @@ export function everyFrame(draw) {
   };
 }
 
+const LINE = 26; // pixels that a key moves
+
+/** Scroll an element by the keys that move in a list; returns whether the key is one of them. */
+export function scroll(element, key) {
+  const [page, end] = [element.clientHeight - LINE, element.scrollHeight];
+  const steps = { j: LINE, ArrowDown: LINE, k: -LINE, ArrowUp: -LINE, PageDown: page, PageUp: -page, Home: -end, g: -end, End: end, G: end };
+  if (!(key in steps)) return false;
+  element.scrollTop += steps[key];
+  return true;
+}
+
 /** A time as the tables of the API show ages. */
 export function age(timestamp, now = Date.now()) {
   const seconds = Math.max(0, Math.round((now - Date.parse(timestamp)) / 1000));
@@ -70,6 +81,8 @@ export function ask(title, content, buttons) {
         buttons.map(([value, label]) => h("button", { value, on: { click: () => close(value) } }, label))),
     );
     box.showModal();
-    box.querySelector("button")?.focus();
+    const first = box.querySelector("textarea, button");
+    if (first?.matches("textarea")) first.setSelectionRange(0, 0);
+    first?.focus();
   });
 }

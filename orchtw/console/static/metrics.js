@@ -18,11 +18,11 @@ export function samples(text, names) {
   return found;
 }
 
-/** The sum of samples by a label; all under "" without one. */
+/** The sum of samples by a label, those that lack it under "(none)"; all under "" if no label is given. */
 export function sums(list, label = "") {
   const found = new Map();
   for (const { labels, value } of list) {
-    const key = label ? labels[label] || "" : "";
+    const key = label ? labels[label] || "(none)" : "";
     found.set(key, (found.get(key) || 0) + value);
   }
   return found;

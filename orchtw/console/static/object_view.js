@@ -1,7 +1,7 @@
 // One object: its YAML with the owners of its fields, its changes, and its edit and deletion, tried by dry run first.
 
 import { differences, pathText } from "./diff.js";
-import { ask, everyFrame, fill, h } from "./dom.js";
+import { ask, everyFrame, fill, h, scroll } from "./dom.js";
 import { managers, ownersOf, writerOf } from "./owners.js";
 import { Rows } from "./rows.js";
 import { yamlLines } from "./yaml.js";
@@ -22,17 +22,19 @@ export class ObjectView {
     this.refresh = everyFrame(() => this.#refresh());
     this.lines = new Rows((line) => this.#line(line), () => {});
     this.legend = h("p", { class: "legend" });
-    this.timeline = h("ol", { class: "changes" });
+    this.timeline = h("ol", { class: "changes", tabindex: "0", "aria-label": "Changes" });
     this.problem = h("p", { class: "problem", hidden: true });
     this.body = h("div", { class: "body" });
     const can = (verb) => resource.verbs.includes(verb);
     const button = (label, act, shown = true) => (shown ? h("button", { on: { click: act } }, label) : null);
+    const title = `${resource.kind} ${namespace ? `${namespace}/` : ""}${name}`;
     this.element = h("section", { class: "object" },
       h("div", { class: "bar" },
         button("←", leave),
-        h("h2", {}, `${resource.kind} ${namespace ? `${namespace}/` : ""}${name}`),
+        h("h2", {}, title),
         button("YAML", () => this.#choose("yaml")),
         button("Changes", () => this.#choose("changes")),
+        h("a", { class: "button", href: `#events/${encodeURIComponent(title)}` }, "Events"),
         button("Edit (e)", () => this.edit(), can("update")),
         button("Delete (d)", () => this.remove(), can("delete"))),
       this.problem, this.legend, this.body);
@@ -50,6 +52,7 @@ export class ObjectView {
     else if (event.key === "c") this.#choose("changes");
     else if (event.key === "y") this.#choose("yaml");
     else if (event.key === "Escape") this.leave();
+    else if (this.shown === "changes") return scroll(this.timeline, event.key);
     else return this.lines.key(event);
     return true;
   }
@@ -73,7 +76,7 @@ export class ObjectView {
   async #get() {
     const found = await this.api.json(this.path, { signal: this.stopper.signal });
     this.#take("read", found);
-    return found.metadata.resourceVersion;
+    return ""; // a watch from the object's own version is refused once the history has gone past that
   }
 
   #event(event) {
@@ -180,6 +183,7 @@ function list(fields) {
 }
 
 function change({ how, at, version, fields, by }) {
-  return h("li", {}, h("p", {}, `${at.toLocaleTimeString()} ${how}${by ? ` by ${by}` : ""}, version ${version}`),
+  const writer = by && (how === "read" ? `, last changed by ${by}` : ` by ${by}`);
+  return h("li", {}, h("p", {}, `${at.toLocaleTimeString()} ${how}${writer}, version ${version}`),
     fields.length ? list(fields) : null);
 }

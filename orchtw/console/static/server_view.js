@@ -1,10 +1,11 @@
 // What the server does: requests, latency, watches, flow control and store, as plots of the last minutes.
 
-import { fill, h } from "./dom.js";
+import { h, scroll } from "./dom.js";
 import { samples, sums } from "./metrics.js";
+import { Plot, POINTS } from "./plots.js";
 
 const EVERY_MS = 2000;
-const POINTS = 150;
+const SPAN = `the last ${(EVERY_MS * POINTS) / 60000} minutes`;
 const NAMES = [
   "apiserver_request_total", "apiserver_request_duration_seconds_sum", "apiserver_request_duration_seconds_count",
   "apiserver_longrunning_requests", "apiserver_watch_events_total", "orchtw_watchers", "orchtw_watch_lag_seconds",
@@ -17,11 +18,12 @@ export class ServerView {
   constructor(api) {
     this.api = api;
     this.before = null;
-    this.series = new Map(); // by plot: Map of line to values
+    this.drawn = new Map(); // by title: Plot
     this.stopper = new AbortController();
     this.problem = h("p", { class: "problem", hidden: true });
-    this.plots = h("div", { class: "plots" });
-    this.element = h("section", { class: "server" }, h("div", { class: "bar" }, h("h2", {}, "Server")), this.problem, this.plots);
+    this.plots = h("div", { class: "plots", tabindex: "0", role: "group", "aria-label": "Plots" });
+    this.element = h("section", { class: "server" },
+      h("div", { class: "bar" }, h("h2", {}, "Server"), h("span", { class: "count" }, SPAN)), this.problem, this.plots);
     this.#look();
     this.timer = setInterval(() => this.#look(), EVERY_MS);
   }
@@ -31,8 +33,8 @@ export class ServerView {
     clearInterval(this.timer);
   }
 
-  key() {
-    return false;
+  key(event) {
+    return scroll(this.plots, event.key);
   }
 
   async #look() {
@@ -67,7 +69,7 @@ export class ServerView {
     const lag = rates("orchtw_reactor_lag_seconds_sum").get("") || 0;
     const looks = rates("orchtw_reactor_lag_seconds_count").get("") || 0;
     this.#add("Requests a second", rates("apiserver_request_total", "verb"));
-    this.#add("Mean latency in ms", latency);
+    this.#add("Mean latency in ms", latency, null);
     this.#add("Watches", all("apiserver_longrunning_requests", "resource"));
     this.#add("Events delivered a second", rates("apiserver_watch_events_total", "kind"));
     this.#add("Watchers by state", all("orchtw_watchers", "state"));
@@ -79,50 +81,17 @@ export class ServerView {
     this.#add("Store in MiB", scaled(all("etcd_db_total_size_in_bytes"), 1 / 1048576));
     this.#add("Memory in MiB", scaled(all("process_resident_memory_bytes"), 1 / 1048576));
     this.#add("CPU in cores", rates("process_cpu_seconds_total"));
-    this.#draw();
   }
 
-  #add(plot, values) {
-    const lines = this.series.get(plot) || new Map();
-    this.series.set(plot, lines);
-    for (const key of new Set([...lines.keys(), ...values.keys()])) {
-      const line = lines.get(key) || [];
-      line.push(values.get(key) || 0);
-      if (line.length > POINTS) line.shift();
-      lines.set(key, line);
+  #add(title, values, other) {
+    let plot = this.drawn.get(title);
+    if (!plot) {
+      plot = new Plot(title);
+      this.drawn.set(title, plot);
+      this.plots.append(plot.element);
     }
-  }
-
-  #draw() {
-    fill(this.plots, [...this.series].map(([title, lines]) => plot(title, lines)));
+    plot.add(values, other);
   }
 }
 
 const scaled = (values, factor) => new Map([...values].map(([key, value]) => [key, value * factor]));
-const SVG = "http://www.w3.org/2000/svg";
-const MOST_LINES = 6;
-
-/** A plot of the lines with the highest present values, with those values as its legend. */
-function plot(title, lines) {
-  const shown = [...lines].map(([name, values]) => ({ name, values, last: values[values.length - 1] }))
-    .sort((one, other) => other.last - one.last).slice(0, MOST_LINES);
-  const highest = Math.max(0, ...shown.flatMap(({ values }) => values));
-  const top = highest || 1;
-  const picture = document.createElementNS(SVG, "svg");
-  picture.setAttribute("viewBox", `0 0 ${POINTS} 50`);
-  picture.setAttribute("preserveAspectRatio", "none");
-  picture.setAttribute("role", "img");
-  picture.setAttribute("aria-label", title);
-  shown.forEach(({ values }, place) => {
-    const line = document.createElementNS(SVG, "polyline");
-    const start = POINTS - values.length;
-    line.setAttribute("points", values.map((value, index) => `${start + index},${49 - (47 * value) / top}`).join(" "));
-    line.setAttribute("class", `plot-${place}`);
-    picture.append(line);
-  });
-  const legend = shown.map(({ name, last }, place) =>
-    h("li", { class: `plot-${place}` }, `${name || "all"} ${number(last)}`));
-  return h("figure", {}, h("figcaption", {}, `${title} (at most ${number(highest)})`), picture, h("ul", {}, legend));
-}
-
-const number = (value) => (value >= 100 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3))));

@@ -7,10 +7,11 @@ import { Rows } from "./rows.js";
 const SORT_MS = 250; // between two sorts: rows that move more often cannot be read
 
 export class TableView {
-  /** `open(resource, namespace, name)` shows an object. */
-  constructor(api, resource, open) {
+  /** The objects of a namespace, or of all without one; `open(resource, namespace, name)` shows an object. */
+  constructor(api, resource, open, namespace = "") {
     this.api = api;
     this.resource = resource;
+    this.namespace = namespace;
     this.objects = new Map(); // by uid: {meta, cells, place, gone}
     this.order = new Order((item) => this.#key(item));
     this.columns = [];
@@ -52,7 +53,7 @@ export class TableView {
   }
 
   async #run() {
-    const path = this.api.collection(this.resource);
+    const path = this.api.collection(this.resource, this.namespace);
     try {
       await this.api.follow(path, () => this.#list(path), (event) => this.#event(event), this.stopper.signal, { table: true });
     } catch (error) {
@@ -111,7 +112,8 @@ export class TableView {
     this.columns = definitions.map((each, place) => ({ ...each, place })).filter((each) => !each.priority);
     const names = [...(this.resource.namespaced ? ["Namespace"] : []), ...this.columns.map((each) => each.name)];
     fill(this.head, names.map((name, place) =>
-      h("button", { class: "cell", on: { click: () => this.#sortBy(place) } }, name)));
+      h("button", { class: "cell", title: `Sort by ${name}`, on: { click: () => this.#sortBy(place) } }, name)));
+    this.#markSorted();
     const widths = names.map((name) => (name === "Name" ? 2 : 1));
     this.element.style.setProperty("--template", widths.map((width) => `minmax(0, ${width}fr)`).join(" "));
     this.element.style.setProperty("--widths", widths.reduce((sum, width) => sum + width, 0));
@@ -120,7 +122,16 @@ export class TableView {
   #sortBy(column) {
     this.order.down = this.column === column && !this.order.down;
     this.column = column;
+    this.#markSorted();
     this.#sortAll();
+  }
+
+  /** Show by which column the rows are sorted, and how. */
+  #markSorted() {
+    [...this.head.children].forEach((heading, place) => {
+      heading.setAttribute("aria-pressed", String(place === this.column));
+      heading.classList.toggle("down", place === this.column && this.order.down);
+    });
   }
 
   #sortAll() {
@@ -168,7 +179,8 @@ export class TableView {
     const { items } = this.order;
     this.rows.show(items);
     this.sortedAt = performance.now();
-    this.count.textContent = this.text ? `${items.length} of ${this.objects.size}` : `${this.objects.size}`;
+    const [some, all] = [items.length, this.objects.size].map((each) => each.toLocaleString("en"));
+    this.count.textContent = this.text ? `${some} of ${all}` : all;
   }
 
   #row(item) {
@@ -187,6 +199,7 @@ export class TableView {
 
   #fail(error) {
     this.problem.hidden = false;
-    this.problem.textContent = error.message;
+    const hint = error.code === 403 && this.resource.namespaced && !this.namespace ? ". Choose a namespace ( n )." : "";
+    this.problem.textContent = error.message + hint;
   }
 }

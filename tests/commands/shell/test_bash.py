@@ -48,6 +48,13 @@ class BashTests(SynchronousTestCase):
         self.assertEqual(self.completed("orch-store", "migrate", "--kub"), ["--kubeconfig"])
         self.assertEqual(self.completed("orch-store", "backup", "--kub"), [])
 
+    def test_all_commands(self) -> None:
+        """Every program and subcommand has exactly its own long options."""
+        for program in programs():
+            for path, command in program.walk():
+                names = {name for option in command.options for name in option.names if name.startswith("--")}
+                self.assertEqual(set(self.completed(*path, "--")), names, path)
+
     def test_server(self) -> None:
         """The server's flags are completed under both of its names, after other flags too."""
         for name in ("orchtw", "orch-apiserver"):

@@ -71,12 +71,13 @@ class ProgramsTests(SynchronousTestCase):
         self.assertEqual({each.name for each in programs()}, names)
 
     def test_texts(self) -> None:
-        """Every command has a summary and exit statuses; every option and argument has a help text."""
+        """Every command has a summary and exit statuses; options and arguments have a help text."""
         for program in programs():
             for path, command in program.walk():
                 self.assertTrue(command.summary and command.exit_status, path)
                 texts = [*(each.help for each in command.options), *(each.help for each in command.arguments)]
                 self.assertTrue(all(texts), path)
+                self.assertFalse([text for text in texts if text.endswith(("None)", "[])"))], path)
 
     def test_version(self) -> None:
         """Every program has `--version`; those besides the server print the version of this project."""

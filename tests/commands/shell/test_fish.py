@@ -41,6 +41,14 @@ class FishTests(SynchronousTestCase):
         self.assertEqual(self.completed("orch-store migrate --kub"), ["--kubeconfig"])
         self.assertEqual(self.completed("orch-store backup --kub"), [])
 
+    def test_all_commands(self) -> None:
+        """Every program and subcommand has exactly its own long options."""
+        for program in programs():
+            for path, command in program.walk():
+                names = {name for option in command.options for name in option.names if name.startswith("--")}
+                found = {each.rstrip("=") for each in self.completed(f"{' '.join(path)} --")}
+                self.assertEqual(found, names, path)
+
     def test_values(self) -> None:
         """Choices, lists and switches are completed."""
         self.assertEqual(self.completed("orchtw --vocabulary k"), ["kubernetes"])

@@ -52,6 +52,11 @@ class ZshTests(SynchronousTestCase):
         self.assertEqual(self.completed("orch-store co"), "orch-store compact ")
         self.assertEqual(self.completed("orch-store migrate --kub"), "orch-store migrate --kubeconfig=")
 
+    def test_options_before_a_text(self) -> None:
+        """Options are completed where the argument that is missing is a text of any form."""
+        self.assertEqual(self.completed("orch-user --versi"), "orch-user --version ")
+        self.assertEqual(self.completed("orch-record show --token-fil"), "orch-record show --token-file=")
+
     def test_values(self) -> None:
         """Choices, lists, switches and files are completed."""
         for given, expected in (
