@@ -91,8 +91,8 @@ class Instruments:
         self._own_requests = add(counters(
             "apiserver_selfrequest_total", "Requests made by the server's own controllers.",
             ("verb", "resource", "subresource")))  # fmt: skip
-        self.lists = ListMetrics(self.registry)
-        self.store_times = StoreTimes(self.registry)
+        self.lists = ListMetrics(self.registry, naming)
+        self.store_times = StoreTimes(self.registry, naming)
         self.calls = CallMetrics(self.registry)
         self.queues = Queues(self.registry, resources.clock.seconds)
         self.events = add(histograms(
@@ -102,7 +102,7 @@ class Instruments:
                  KIND))  # fmt: skip
         add(Read(self._watchers, "apiserver_registered_watchers", GAUGE, "Open watches, by kind.", KIND,
                  since="1.23.0"))  # fmt: skip
-        show_caches(self.registry, resources.cacher)
+        show_caches(self.registry, resources.cacher, naming)
         show_store(self.registry, resources.store, config.storage.backend)
         self._show_threads(resources)
         add(Read(one(lambda: resources.codecs.generated.known_parts.size_bytes), "orchtw_known_texts_bytes", GAUGE,

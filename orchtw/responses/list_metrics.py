@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.series import Number, counters
+from orchtw.naming.names import Naming
 from orchtw.storage.metrics import resource_of
 
 _CACHED = ("resource_prefix", "index")
@@ -13,7 +14,8 @@ _STORED = ("resource",)
 class ListMetrics:
     """Metrics of lists answered from the cache, and from the history in the store."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, naming: Naming) -> None:
+        self._naming = naming
         add = registry.add
         self._cached = (
             add(counters("apiserver_cache_list_total", "Lists served from the cache.", _CACHED)),
@@ -41,4 +43,4 @@ class ListMetrics:
     def stored(self, prefix: str, fetched: int, returned: int) -> None:
         """Count a list from the history."""
         for family, more in zip(self._stored, (1, fetched, fetched, returned), strict=True):
-            family.of(resource_of(prefix)).value += more
+            family.of(resource_of(prefix, self._naming)).value += more

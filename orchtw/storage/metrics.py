@@ -7,6 +7,7 @@ from typing import Final
 
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.series import COUNTER, GAUGE, STABLE, Histogram, Read, Values, histograms, one
+from orchtw.naming.names import Naming
 from orchtw.storage.cache.cacher import ROOT, Cacher
 from orchtw.storage.cache.resource_cache import ResourceCache
 from orchtw.storage.interface import Op, Store
@@ -18,15 +19,17 @@ BOUNDS_S: Final = (
 _RESOURCE: Final = ("resource",)
 
 
-def resource_of(prefix: str) -> str:
+def resource_of(prefix: str, naming: Naming) -> str:
     """Return the name of a stored resource: `pods` or `deployments.apps`, of `/registry/apps/deployments/`."""
-    return ".".join(reversed(prefix.removeprefix(ROOT).strip("/").split("/")))
+    group, _, plural = prefix.removeprefix(ROOT).strip("/").rpartition("/")
+    return f"{plural}.{naming.group(group)}" if group else plural
 
 
 class StoreTimes:
     """Durations of writes in the store, by operation and resource."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, naming: Naming) -> None:
+        self._naming = naming
         self._family = registry.add(histograms(
             "etcd_request_duration_seconds", "Latency of store operations in seconds, by operation and resource.",
             BOUNDS_S, ("operation", "type")))  # fmt: skip
@@ -37,7 +40,7 @@ class StoreTimes:
         operation = "delete" if op.value is None else "create" if op.expected == 0 else "update"
         series = self._series.get((operation, prefix))
         if series is None:
-            series = self._family.of(operation, resource_of(prefix))
+            series = self._family.of(operation, resource_of(prefix, self._naming))
             if len(self._series) < 4000:
                 self._series[operation, prefix] = series
         series.observe(seconds)
@@ -56,11 +59,11 @@ def show_store(registry: Registry, store: Store, backend: str) -> None:
         registry.add(family)
 
 
-def show_caches(registry: Registry, cacher: Cacher) -> None:
+def show_caches(registry: Registry, cacher: Cacher, naming: Naming) -> None:
     """Register metrics of the caches' contents and watchers."""
 
     def by_resource(count: Callable[[ResourceCache], float]) -> Callable[[], Iterator[tuple[Values, float]]]:
-        return lambda: (((resource_of(cache.prefix),), count(cache)) for cache in cacher.caches)
+        return lambda: (((resource_of(cache.prefix, naming),), count(cache)) for cache in cacher.caches)
 
     def watchers() -> list[tuple[Values, float]]:
         found = [cache.dispatcher.members() for cache in cacher.caches]

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from orchtw.apply.field_manager import FieldManager
 from orchtw.errors import AlreadyExists, Conflict, Fenced, InternalError, MethodNotAllowed, NotFound
 from orchtw.metrics.registry import Registry
+from orchtw.naming.names import Naming
 from orchtw.registry.converting import run_converting
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.identity import (
@@ -72,7 +73,7 @@ class WritePath:
         self.gate = gate
         self._store = store
         self._annotate = annotate
-        self._times = times or StoreTimes(Registry())
+        self._times = times or StoreTimes(Registry(), Naming.orch())
         self._permissions = permissions
         self._admissions = admissions
         self._stamp = stamp

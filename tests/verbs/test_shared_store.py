@@ -98,7 +98,7 @@ class ReaderTests(Case):
             representations=SimpleNamespace(
                 entry=entry, encode_large=encode_large, wire=lambda *args, **params: None
             ),
-            lists=ListMetrics(Registry()),
+            lists=ListMetrics(Registry(), self.world.naming),
             chunked_lists=True,
             watch_list=WatchList.UNKNOWN,
             sharded=False,
