@@ -225,7 +225,11 @@ class PodRun:
         stopping = self.killed_at is not None or run.name == self._ending_sidecar
         if not stopping:
             ending = run.plan.ending(run.restarts)
-            run.end(now, ending.code, ending.reason, stays=False)
+            if ending.probe:
+                self._report("Warning", "Unhealthy", f"{ending.probe} probe failed: ", run)
+                why = f"Container {run.name} failed {ending.probe.lower()} probe, will be restarted"
+                self._report("Normal", "Killing", why, run)
+            run.end(now, ending.code, ending.reason, stays=False, message=ending.message)
             return
         late = self.killed_at is not None and run.plan.termination_s > self.grace_s
         code = _KILLED if late else 0 if self._policy == ALWAYS or run.plan.role == SIDECAR else _TERMINATED

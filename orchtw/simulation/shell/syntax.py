@@ -27,10 +27,18 @@ _KEYWORDS: Final = frozenset({"if", "while", "until", "for", "case", "function",
 
 Join = Literal["", ";", "&&", "||"]
 STDOUT, STDERR, NOWHERE = 1, 2, 0
+_NULL: Final = "/dev/null"
 
 
 class NotSimulated(Exception):
     """Error: the line has syntax that this shell does not have."""
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """File that an output goes to, as its name is written."""
+
+    word: str
+    appends: bool = False
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,8 +46,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     join: Join
     words: tuple[str, ...]
-    stdout: int = STDOUT
-    stderr: int = STDERR
+    stdout: int | Target = STDOUT
+    stderr: int | Target = STDERR
 
 
 def parse(line: str) -> list[Call]:
@@ -99,7 +107,7 @@ def _tokens(line: str) -> Iterator[tuple[str, str]]:
 
 def _call(join: Join, tokens: list[tuple[str, str]]) -> Call:
     words: list[str] = []
-    outputs = {"1": STDOUT, "2": STDERR}
+    outputs: dict[str, int | Target] = {"1": STDOUT, "2": STDERR}
     waiting = iter(tokens)
     for kind, text in waiting:
         if kind == "word":
@@ -109,7 +117,10 @@ def _call(join: Join, tokens: list[tuple[str, str]]) -> Call:
         if target[0] != "word":
             raise NotSimulated("redirection without a target")
         channel = text[0] if text[0] in outputs else "1"
-        outputs[channel] = outputs.get(target[1], NOWHERE) if text.rstrip().endswith("&") else NOWHERE
+        if text.rstrip().endswith("&"):
+            outputs[channel] = outputs.get(target[1], NOWHERE)
+        else:
+            outputs[channel] = NOWHERE if target[1] == _NULL else Target(word=target[1], appends=">>" in text)
     if not words or words[0] in _KEYWORDS:
         raise NotSimulated(words[0] if words else "redirection without a command")
     return Call(join=join, words=tuple(words), stdout=outputs["1"], stderr=outputs["2"])
