@@ -26,10 +26,10 @@ class Transport:
         self.sent += data
 
     def loseConnection(self) -> None:
-        """Do nothing."""
+        """Take the end of a session; the test reads what came before."""
 
     def hold(self, held: bool) -> None:
-        """Do nothing."""
+        """Take a pause, which these short sessions never ask for."""
 
 
 class WebSocketTests(SynchronousTestCase):

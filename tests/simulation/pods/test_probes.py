@@ -31,7 +31,7 @@ def probe(*command: str, **fields: Any) -> Object:
 
 class ProbedTests(SynchronousTestCase):
     def test_unknown(self) -> None:
-        """Probes succeed if they are none of a command, if it is not simulated, or if a file is unknown."""
+        """Probes succeed that run no command, one that is not simulated, or one that reads an unknown file."""
         ready = Probed(started_s=0.0, ready_s=0.0)
         for found in ({"tcpSocket": {"port": 80}}, probe("redis-cli", "ping"), probe("cat", "/tmp/healthy")):
             made = run(readinessProbe=found, livenessProbe=found, startupProbe=found)
