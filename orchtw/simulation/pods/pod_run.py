@@ -158,6 +158,10 @@ class PodRun:
         if made.probe_fails and not run.plan.probe_fails and run.state == RUNNING:
             self._report("Warning", "Unhealthy", PROBE_FAILS, run)
         run.plan, run.image = made, image
+        if changed:
+            run.backoff_s = 0.0
+            if run.state == WAITING and run.last is not None and self.killed_at is None:
+                run.due = now
         if run.state == RUNNING and self.killed_at is None:
             if changed:
                 self._report("Normal", "Killing", f"Container {run.name} definition changed, will be restarted", run)

@@ -16,6 +16,7 @@ from orchtw.simulation.shell.syntax import (
     STDERR,
     STDOUT,
     Call,
+    Loop,
     NotSimulated,
     Target,
     expanded,
@@ -27,6 +28,8 @@ PROMPT: Final = "/ # "
 _STEPS: Final = 1_000
 """Most steps of a container's command that are looked at in advance."""
 _FOREVER_S: Final = 86_400.0 * 300
+_ROUND_S: Final = 0.01
+"""Length of a loop's round beside its commands: one without a delay must not keep the server busy."""
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 
 
@@ -80,14 +83,30 @@ def _lines(around: Surroundings, prompts: bool) -> Steps:
 
 def _line(line: str, around: Surroundings, code: int) -> Steps:
     try:
-        for call in parse(line):
-            if (call.join == "&&" and code) or (call.join == "||" and not code):
-                continue
-            code = yield from _called(call, around, code)
+        return (yield from _sequence(parse(line), around, code))
     except NotSimulated as error:
         yield Output(STDERR, f"sh: not simulated: {error}\n")
         return 2
+
+
+def _sequence(calls: Sequence[Call | Loop], around: Surroundings, code: int) -> Steps:
+    for call in calls:
+        if (call.join == "&&" and code) or (call.join == "||" and not code):
+            continue
+        if isinstance(call, Loop):
+            code = yield from _looped(call, around, code)
+        else:
+            code = yield from _called(call, around, code)
     return code
+
+
+def _looped(loop: Loop, around: Surroundings, code: int) -> Steps:
+    """Run a loop."""
+    result = 0
+    while not (code := (yield from _sequence(loop.condition, around, code))):
+        code = result = yield from _sequence(loop.body, around, code)
+        yield Sleep(_ROUND_S)
+    return result
 
 
 def _called(call: Call, around: Surroundings, code: int) -> Steps:
@@ -195,11 +214,15 @@ def _known(words: Sequence[str]) -> bool:
     if not lines:
         return len(words) == 1
     try:
-        calls = parse(lines[0])
+        calls = [call for part in parse(lines[0]) for call in _parts(part)]
     except NotSimulated:
         return False
     substituted = any("$(" in word for call in calls for word in call.words)
     return not substituted and {_name(call) for call in calls} <= {*PROGRAMS, "exit"}
+
+
+def _parts(call: Call | Loop) -> tuple[Call, ...]:
+    return (*call.condition, *call.body) if isinstance(call, Loop) else (call,)
 
 
 def _name(call: Call) -> str:

@@ -91,6 +91,18 @@ class ExecutedTests(SynchronousTestCase):
         self.assertEqual(run("sh", "-c", "NAME=x printenv NAME; printenv NAME")[0], "x\ntwo words\n")
         self.assertIsNone(foreseen(["sh", "-c", "NAME=x"], AROUND))
 
+    def test_loop(self) -> None:
+        """A loop runs while its condition succeeds; one that has no end never ends."""
+        line = "touch /a; while test -f /a; do echo x; sleep 2; rm /a; done; echo end"
+        around = msgspec.structs.replace(AROUND, files=Files())
+        self.assertEqual(run("sh", "-c", line, around=around), ("x\nend\n", "", 2.01, 0))
+        for line in ("while true; do echo x; sleep 5; done", "while true\ndo true\ndone", "while sleep 9; do :; done"):
+            found = foreseen(["sh", "-c", line], AROUND)
+            assert found is not None
+            self.assertEqual(found.length_s, float("inf"))
+        for line in ("while true; echo", "while true; do echo", "done", "while; do x; done", "while nginx; do x; done"):
+            self.assertIsNone(foreseen(["sh", "-c", line], AROUND))
+
     def test_follow(self) -> None:
         """`tail -f` does not end."""
         found = foreseen(["tail", "-f", "/dev/null"], AROUND)
@@ -132,7 +144,7 @@ class ExecutedTests(SynchronousTestCase):
     def test_unknown(self) -> None:
         """Another program is not found (127), other syntax is not simulated (2)."""
         self.assertEqual(run("nosuch", "-x"), ("", "nosuch: not found\n", 0.0, 127))
-        for line in ("while true; do ls; done", "ls | cat", "echo $(ls)", "echo 'a", "a && ", "echo > "):
+        for line in ("until false; do ls; done", "ls | cat", "echo $(ls)", "echo 'a", "a && ", "echo > "):
             self.assertEqual(run("sh", "-c", line)[3], 2 if line != "a && " else 127, line)
 
 
