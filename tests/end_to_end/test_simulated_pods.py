@@ -114,6 +114,7 @@ class SimulatedPodsTests(KubectlCase):
         self.assertEqual(await self.run_ok("get", "--raw", self.core("services", "s", "proxy", "x?y=1")), answer)
         self.assertEqual(await self.run_ok("get", "--raw", "/api/v1/nodes/node-0/proxy/healthz"), "ok")
         self.assertIn("PodList", await self.run_ok("get", "--raw", "/api/v1/nodes/node-0/proxy/pods"))
+        self.assertIn("<pre>", await self.run_ok("get", "--raw", "/api/v1/nodes/node-0/proxy/logs/"))
         forwarding = self.kubectl.start("port-forward", "web", ":80", f"--namespace={self.namespace}")
         port = int((await forwarding.until("Forwarding from 127.0.0.1")).split("127.0.0.1:")[1].split(" ")[0])
         for _ in range(2):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import ceil
 from typing import Final
 
 import msgspec
@@ -13,6 +15,7 @@ from orchtw.simulation.pods.probes import Probed, probed
 from orchtw.simulation.shell.files import MOST_TEXT, Files
 from orchtw.simulation.shell.programs import Surroundings
 from orchtw.simulation.shell.session import Foreseen, foreseen
+from orchtw.values.quantity import quantity
 from orchtw.wire.objects import Object
 
 START_S: Final = 0.3
@@ -155,8 +158,13 @@ def variables(pod: Object, container: Object) -> Mapping[str, str]:
     found = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME": hostname(pod)}
     room = _Room()
     for each in container.get("env") or ():
-        source = (each.get("valueFrom") or {}).get("fieldRef")
-        text = _field(pod, source["fieldPath"]) if source else room.expanded(each.get("value", ""), found)
+        source = each.get("valueFrom") or {}
+        if "fieldRef" in source:
+            text = _field(pod, source["fieldRef"]["fieldPath"])
+        elif "resourceFieldRef" in source:
+            text = _amount(pod, container, source["resourceFieldRef"])
+        else:
+            text = room.expanded(each.get("value", ""), found)
         found[each["name"]] = text
     return {**found, "HOME": "/root"}
 
@@ -234,6 +242,21 @@ def _field(pod: Object, path: str) -> str:
         return str((pod[where].get(rest) or {}).get(key, ""))
     found = (pod.get(where) or {}).get(rest, "")
     return found if isinstance(found, str) else ""
+
+
+def _amount(pod: Object, container: Object, source: Object) -> str:
+    """Return a request or limit of a container in whole units of its divisor, rounded up; 0 for one without."""
+    wanted = source.get("containerName") or container["name"]
+    owner = next((each for _, each in roles(pod["spec"]) if each["name"] == wanted), container)
+    kind, _, name = source["resource"].partition(".")
+    found = ((owner.get("resources") or {}).get(kind) or {}).get(name)
+    unit = _exact(str(source.get("divisor") or 1)) or 1
+    return str(ceil(_exact(str(found)) / unit)) if found else "0"
+
+
+def _exact(text: str) -> Fraction:
+    found = quantity(text)
+    return found.mantissa * Fraction(10) ** found.exponent
 
 
 def _has_moved(container: Object, wishes: Behaviour) -> bool:

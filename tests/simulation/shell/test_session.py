@@ -96,11 +96,13 @@ class ExecutedTests(SynchronousTestCase):
         line = "touch /a; while test -f /a; do echo x; sleep 2; rm /a; done; echo end"
         around = msgspec.structs.replace(AROUND, files=Files())
         self.assertEqual(run("sh", "-c", line, around=around), ("x\nend\n", "", 2.01, 0))
-        for line in ("while true; do echo x; sleep 5; done", "while true\ndo true\ndone", "while sleep 9; do :; done"):
+        endless = ("while true; do echo x; sleep 5; done", "while true\ndo true\ndone", "while sleep 9; do :; done")
+        for line in endless:
             found = foreseen(["sh", "-c", line], AROUND)
             assert found is not None
             self.assertEqual(found.length_s, float("inf"))
-        for line in ("while true; echo", "while true; do echo", "done", "while; do x; done", "while nginx; do x; done"):
+        unknown = ("while true; echo", "while true; do echo", "done", "while; do x; done", "while nginx; do x; done")
+        for line in unknown:
             self.assertIsNone(foreseen(["sh", "-c", line], AROUND))
 
     def test_follow(self) -> None:
