@@ -101,7 +101,7 @@ def _sequence(calls: Sequence[Call | Loop], around: Surroundings, code: int) -> 
 
 
 def _looped(loop: Loop, around: Surroundings, code: int) -> Steps:
-    """Run a loop."""
+    """Run the body of a loop as long as its condition succeeds; return the last code of the body."""
     result = 0
     while not (code := (yield from _sequence(loop.condition, around, code))):
         code = result = yield from _sequence(loop.body, around, code)

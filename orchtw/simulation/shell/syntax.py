@@ -91,7 +91,7 @@ def _without(call: Call) -> Call:
 
 
 def _outside(call: Call) -> Call:
-    """Return a command that is none of a loop's keywords. Raises NotSimulated for one that is."""
+    """Return a command that does not begin with a keyword. Raises NotSimulated for one that does."""
     if call.words[0] in _KEYWORDS:
         raise NotSimulated(call.words[0])
     return call
