@@ -17,7 +17,9 @@ from twisted.internet.threads import deferToThread
 from orchtw.testing.kubectl import Kubectl
 from orchtw.wire.objects import Object
 from tests.end_to_end.case import reactor
+from tests.end_to_end.client import tls_context
 from tests.end_to_end.kubectl_case import KubectlCase
+from tests.end_to_end.websocket_client import Closed, WebSocketClient
 
 LOOKS = 600
 
@@ -91,6 +93,19 @@ class SimulatedPodsTests(KubectlCase):
         for source, target, ready in (("/www/index.html", "/tmp/", "false"), ("/tmp/index.html", "/www/", "true")):
             await self.run_ok("exec", "shell", "--", "mv", source, target)
             await self.run_ok("wait", f"--for=condition=Ready={ready}", "pod/shell", "--timeout=60s")
+
+    async def test_log_messages(self) -> None:
+        """A log comes over a WebSocket too, as bytes or in base64 (reference PROXY-7)."""
+        await self.new_pod("said", container={"command": ["sh", "-c", "echo alive; sleep 600"]})
+        await self.until("said", "running")
+        context = tls_context(self.server.kubeconfig)
+        for protocols, wanted in (((), b"alive\n"), (("base64.binary.k8s.io",), "YWxpdmUK")):
+            path = f"{self.core('pods', 'said', 'log')}?container=c"
+            client = await WebSocketClient.open(self.server.port, context, path, protocols=protocols)
+            self.addCleanup(client.drop)
+            self.assertEqual(await client.message(), wanted)
+            with self.assertRaises(Closed):
+                await client.message()
 
     async def test_follow(self) -> None:
         """`logs -f` shows lines as they come, and ends with the container."""
