@@ -56,7 +56,7 @@ class WebSocketWatch(WebSocketVerb):
     """Verb `watch`: each event is a message."""
 
     def upgrade(self, call: VerbCall) -> Upgrade:
-        """See `WebSocketVerb`."""
+        """Return the opener for messages in the format of the call."""
         return self._upgrades[call.accept.format]
 
     @cached_property
@@ -71,7 +71,7 @@ class WebSocketLog(WebSocketVerb):
     """GET of a log: its pieces are binary messages, or text in base64 if the first sub-protocol says so."""
 
     def upgrade(self, call: VerbCall) -> Upgrade:
-        """See `WebSocketVerb`."""
+        """Return the opener for pieces of the log."""
         from orchtw.serving.websocket import open_socket, piece_messages
 
         offered = next((name for name in subprotocols(call.request.headers) if not name.startswith(BEARER)), "")
