@@ -18,7 +18,7 @@ from orchtw.simulation.shell.syntax import (
     Call,
     Loop,
     NotSimulated,
-    Target,
+    OutputFile,
     expanded,
     parse,
 )
@@ -144,7 +144,7 @@ def _assigned(words: Sequence[str]) -> int:
     return next((at for at, word in enumerate(words) if not _ASSIGNMENT.match(word)), len(words))
 
 
-def _opened(target: int | Target, around: Surroundings, code: int) -> int | str:
+def _opened(target: int | OutputFile, around: Surroundings, code: int) -> int | str:
     """Return the channel of an output, or the name of the file that it goes to, which is there from now on."""
     if isinstance(target, int):
         return target

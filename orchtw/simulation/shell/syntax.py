@@ -36,7 +36,7 @@ class NotSimulated(Exception):
     """Error: the line has syntax that this shell does not have."""
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class OutputFile(msgspec.Struct, frozen=True, kw_only=True):
     """File that an output goes to, as its name is written."""
 
     word: str
@@ -48,8 +48,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     join: Join
     words: tuple[str, ...]
-    stdout: int | Target = STDOUT
-    stderr: int | Target = STDERR
+    stdout: int | OutputFile = STDOUT
+    stderr: int | OutputFile = STDERR
 
 
 class Loop(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,7 +153,7 @@ def _tokens(line: str) -> Iterator[tuple[str, str]]:
 
 def _call(join: Join, tokens: list[tuple[str, str]]) -> Call:
     words: list[str] = []
-    outputs: dict[str, int | Target] = {"1": STDOUT, "2": STDERR}
+    outputs: dict[str, int | OutputFile] = {"1": STDOUT, "2": STDERR}
     waiting = iter(tokens)
     for kind, text in waiting:
         if kind == "word":
@@ -166,7 +166,7 @@ def _call(join: Join, tokens: list[tuple[str, str]]) -> Call:
         if text.rstrip().endswith("&"):
             outputs[channel] = outputs.get(target[1], NOWHERE)
         else:
-            outputs[channel] = NOWHERE if target[1] == _NULL else Target(word=target[1], appends=">>" in text)
+            outputs[channel] = NOWHERE if target[1] == _NULL else OutputFile(word=target[1], appends=">>" in text)
     if not words:
         raise NotSimulated("redirection without a command")
     return Call(join=join, words=tuple(words), stdout=outputs["1"], stderr=outputs["2"])

@@ -1,5 +1,7 @@
 """Controller of pods: what a node does not admit (reference SIM-20)."""
 
+# covers: orchtw.simulation.pods.sysctls
+
 from __future__ import annotations
 
 from orchtw.simulation.nodes.simulated_nodes import SimulatedNodes
