@@ -25,7 +25,7 @@ from orchtw.verbs.list import list_objects
 from orchtw.verbs.token import TokenRequests
 from orchtw.verbs.update import update
 from orchtw.verbs.watch import watch
-from orchtw.verbs.websocket import WebSocketWatch
+from orchtw.verbs.websocket import WebSocketLog, WebSocketWatch
 
 OBJECT_SUBRESOURCES = ("status", "finalize", "approval", "ephemeralcontainers", "resize")
 """Sub-resources that show and take the whole object."""
@@ -70,7 +70,7 @@ def subresource_verbs(
     return {
         **dict.fromkeys(OBJECT_SUBRESOURCES, whole),
         **dict.fromkeys(CONNECT_SUBRESOURCES, connected),
-        "log": {"get": partial(log, writing, transport)},
+        "log": {"get": WebSocketLog(partial(log, writing, transport), transport.origins, reading.representations)},
         "binding": {"create": partial(bind_pod, writing)},
         "eviction": {"create": partial(evict, writing, budgets)},
         "token": {"create": TokenRequests(writing, targets, tokens).create},

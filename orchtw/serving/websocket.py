@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -72,6 +73,13 @@ def _header(opcode: Opcode, size: int) -> bytes:
 def messages_by_format() -> dict[str, Messages]:
     """Return text messages for JSON, binary ones for Protobuf."""
     return {"json": Messages(json_messages, text=True), "protobuf": Messages(protobuf_messages, text=False)}
+
+
+def piece_messages(*, in_base64: bool) -> Messages:
+    """Return messages for a body that is sent in pieces as they come: binary ones, or text in base64."""
+    if in_base64:
+        return Messages(lambda piece: (b64encode(piece),), text=True)
+    return Messages(lambda piece: (piece,), text=False)
 
 
 def open_socket(messages: Messages, transport: Any, received: bytes, response: Response, edge: Edge) -> None:

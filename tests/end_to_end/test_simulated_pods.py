@@ -17,7 +17,9 @@ from twisted.internet.threads import deferToThread
 from orchtw.testing.kubectl import Kubectl
 from orchtw.wire.objects import Object
 from tests.end_to_end.case import reactor
+from tests.end_to_end.client import tls_context
 from tests.end_to_end.kubectl_case import KubectlCase
+from tests.end_to_end.websocket_client import Closed, WebSocketClient
 
 LOOKS = 600
 
@@ -92,6 +94,19 @@ class SimulatedPodsTests(KubectlCase):
             await self.run_ok("exec", "shell", "--", "mv", source, target)
             await self.run_ok("wait", f"--for=condition=Ready={ready}", "pod/shell", "--timeout=60s")
 
+    async def test_log_messages(self) -> None:
+        """A log comes over a WebSocket too, as bytes or in base64 (reference PROXY-7)."""
+        await self.new_pod("said", container={"command": ["sh", "-c", "echo alive; sleep 600"]})
+        await self.until("said", "running")
+        context = tls_context(self.server.kubeconfig)
+        for protocols, wanted in (((), b"alive\n"), (("base64.binary.k8s.io",), "YWxpdmUK")):
+            path = f"{self.core('pods', 'said', 'log')}?container=c"
+            client = await WebSocketClient.open(self.server.port, context, path, protocols=protocols)
+            self.addCleanup(client.drop)
+            self.assertEqual(await client.message(), wanted)
+            with self.assertRaises(Closed):
+                await client.message()
+
     async def test_follow(self) -> None:
         """`logs -f` shows lines as they come, and ends with the container."""
         words = ["sh", "-c", "echo a; sleep 15; echo b"]
@@ -114,6 +129,7 @@ class SimulatedPodsTests(KubectlCase):
         self.assertEqual(await self.run_ok("get", "--raw", self.core("services", "s", "proxy", "x?y=1")), answer)
         self.assertEqual(await self.run_ok("get", "--raw", "/api/v1/nodes/node-0/proxy/healthz"), "ok")
         self.assertIn("PodList", await self.run_ok("get", "--raw", "/api/v1/nodes/node-0/proxy/pods"))
+        self.assertIn("<pre>", await self.run_ok("get", "--raw", "/api/v1/nodes/node-0/proxy/logs/"))
         forwarding = self.kubectl.start("port-forward", "web", ":80", f"--namespace={self.namespace}")
         port = int((await forwarding.until("Forwarding from 127.0.0.1")).split("127.0.0.1:")[1].split(" ")[0])
         for _ in range(2):

@@ -68,6 +68,9 @@ class Routes:
             await way(connection, asked, node, parts[1:])
         elif path == "/healthz":
             connection.answer(200, b"ok")
+        elif path in ("/logs", "/logs/"):
+            # No file is on a simulated node.
+            connection.answer(200, b"<pre>\n</pre>\n", "text/html; charset=utf-8")
         elif path in ("/pods", "/pods/"):
             pods = await self._backend.pods_on(node)
             document = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": pods}

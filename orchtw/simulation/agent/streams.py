@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+import orjson
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Ping, Request, TextMessage
 from wsproto.utilities import RemoteProtocolError
@@ -13,6 +14,9 @@ from orchtw.simulation.agent.session import ERROR, RESIZE, STDERR, STDIN, STDOUT
 from orchtw.simulation.agent.spdy import Connection, ProtocolError
 
 _NAMES: Final = {"stdin": STDIN, "stdout": STDOUT, "stderr": STDERR, "error": ERROR, "resize": RESIZE}
+_PLAIN: Final = "channel."
+_WITH_STATUS: Final = 4
+"""Oldest protocol whose clients get a Status; others get the message of a failure."""
 _CLOSE: Final = 255
 """Channel by which a client of the fifth protocol ends a stream."""
 
@@ -22,6 +26,12 @@ def best_protocol(offered: Iterable[str], least: int) -> str:
     known = {name: _version(name) for name in offered}
     fitting = [name for name, version in known.items() if least <= version <= 5]
     return max(fitting, key=lambda name: known[name], default="")
+
+
+def _chosen(offered: Sequence[str]) -> str:
+    """Return the protocol for a WebSocket: the newest one, or else the one without a version; empty without any."""
+    plain = (name for name in offered if name.startswith(_PLAIN))
+    return best_protocol(offered, _WITH_STATUS) or next(plain, "")
 
 
 def _version(name: str) -> int:
@@ -102,6 +112,7 @@ class WebSocketChannels:
         self._websocket = WSConnection(ConnectionType.SERVER)
         self._wanted = wanted
         self._channel: int | None = None
+        self._has_status = False
         self.session: Session = make(wanted, self)
         self._websocket.initiate_upgrade_connection(headers, target)
         self._events()
@@ -124,7 +135,10 @@ class WebSocketChannels:
             self._send(BytesMessage(data=bytes((channel,)) + data))
 
     def end(self, status: bytes) -> None:
-        self._send(BytesMessage(data=bytes((ERROR,)) + status))
+        if not self._has_status:
+            status = orjson.loads(status).get("message", "").encode()
+        if status:
+            self._send(BytesMessage(data=bytes((ERROR,)) + status))
         self._send(CloseConnection(code=1000))
         self._transport.loseConnection()
 
@@ -134,7 +148,8 @@ class WebSocketChannels:
     def _events(self) -> None:
         for event in self._websocket.events():
             if isinstance(event, Request):
-                chosen = best_protocol(event.subprotocols, 1)
+                chosen = _chosen(event.subprotocols)
+                self._has_status = bool(_version(chosen))
                 self._send(AcceptConnection(subprotocol=chosen or None))
                 self.session.start()
             elif isinstance(event, BytesMessage | TextMessage):

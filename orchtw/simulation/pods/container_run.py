@@ -65,7 +65,7 @@ class ContainerRun:
 
     def is_started(self, now: float) -> bool:
         """Report whether it runs and its startup probe has passed."""
-        return self.state == RUNNING and now >= self.started_at + self.plan.started_s
+        return self.state == RUNNING and now >= self.started_at + self.plan.probed.started_s
 
     def is_ready(self, now: float) -> bool:
         """Report whether it serves, or, as an init container, has succeeded; ephemeral ones serve nobody."""
@@ -73,13 +73,17 @@ class ContainerRun:
             return self.has_succeeded
         if self.plan.role == EPHEMERAL:
             return False
-        return self.state == RUNNING and now >= self.started_at + self.plan.ready_s
+        probed = self.plan.probed
+        if self.state != RUNNING or now < self.started_at + probed.ready_s:
+            return False
+        return sum(now >= self.started_at + turn_s for turn_s in probed.turns) % 2 == 0
 
     def next_due(self, now: float) -> float:
         """Return the time at which the container looks different, infinite if it never does by itself."""
         found = self.due
         if self.state == RUNNING:
-            for delay_s in (self.plan.started_s, self.plan.ready_s):
+            probed = self.plan.probed
+            for delay_s in (probed.started_s, probed.ready_s, *probed.turns):
                 if now < self.started_at + delay_s < found:
                     found = self.started_at + delay_s
         return found
@@ -94,9 +98,9 @@ class ContainerRun:
         self.started_at, self.retries = now, 0
         self.due = now + self.plan.ending(self.restarts).after_s
 
-    def end(self, now: float, code: int, reason: str, *, stays: bool) -> None:
+    def end(self, now: float, code: int, reason: str, *, stays: bool, message: str = "") -> None:
         """End the run; unless it `stays` so, the container is looked at again soon."""
-        self.state, self.reason, self.message, self.code, self.ended_at = ENDED, reason, "", code, now
+        self.state, self.reason, self.message, self.code, self.ended_at = ENDED, reason, message, code, now
         if now - self.started_at >= STABLE_S:
             self.backoff_s = 0.0
         self.due = FOREVER if stays or not self.plan.restarts(code) else now + RESTART_S

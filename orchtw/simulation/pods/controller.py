@@ -21,6 +21,7 @@ from orchtw.simulation.pods.pod_run import Happening, PodRun
 from orchtw.simulation.pods.recorder import PodEvents, Report
 from orchtw.simulation.pods.references import missing
 from orchtw.simulation.pods.status import Addresses, is_covered, status_of
+from orchtw.simulation.pods.sysctls import forbidden_sysctl
 from orchtw.simulation.scheduling import reasons
 from orchtw.simulation.scheduling.pod_info import Port, host_ports, ports_conflict
 from orchtw.simulation.world import World
@@ -33,6 +34,7 @@ SLACK_S = 0.001
 FLEETING_S = 0.5
 """A first status that is replaced this soon is not written: it would double the writes of many pods that start."""
 _TERMINAL = ("Succeeded", "Failed")
+_SYSCTL = "SysctlForbidden"
 
 
 class SimulatedPods(SimulatedController):
@@ -110,12 +112,19 @@ class SimulatedPods(SimulatedController):
         run, seen = self._runs.get(key, (None, ""))
         if run is None or run.uid != pod["metadata"]["uid"]:
             run = PodRun(pod, now)
-            if "startTime" not in (pod.get("status") or {}) and self._lacks_ports(key, pod):
-                run.reject(reasons.NODE_PORTS, f"Predicate {reasons.NODE_PORTS} failed")
+            if "startTime" not in (pod.get("status") or {}):
+                self._admit(key, pod, run)
         elif seen != version:
             run.take(pod, now)
         self._runs[key] = run, version
         return run
+
+    def _admit(self, key: str, pod: Object, run: PodRun) -> None:
+        """Let a pod fail that its node does not take."""
+        if self._lacks_ports(key, pod):
+            run.reject(reasons.NODE_PORTS, f"Predicate {reasons.NODE_PORTS} failed")
+        elif forbidden := forbidden_sysctl(pod["spec"]):
+            run.reject(_SYSCTL, f'forbidden sysctl: "{forbidden}" not allowlisted')
 
     async def _write(self, key: str, run: PodRun, pod: Object, node: Object, now: float) -> None:
         """Output the status if it has changed. Raises Conflict for a pod that has changed meanwhile."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import ceil
 from typing import Final
 
 import msgspec
 
 from orchtw.simulation.pods.annotations import Behaviour, behaviour
-from orchtw.simulation.shell.files import Files
+from orchtw.simulation.pods.probes import Probed, probed
+from orchtw.simulation.shell.files import MOST_TEXT, Files
 from orchtw.simulation.shell.programs import Surroundings
 from orchtw.simulation.shell.session import Foreseen, foreseen
+from orchtw.values.quantity import quantity
 from orchtw.wire.objects import Object
 
 START_S: Final = 0.3
@@ -26,6 +30,9 @@ FOREVER: Final = float("inf")
 INIT, SIDECAR, MAIN, EPHEMERAL = "init", "sidecar", "main", "ephemeral"
 ALWAYS, ON_FAILURE, NEVER = "Always", "OnFailure", "Never"
 
+MOST_SAID: Final = 2_048
+MOST_SAID_LINES: Final = 80
+"""Most of what a container has said last that becomes its message."""
 MOST_EXPANDED: Final = 1 << 18
 """Characters of a container's environment, and of its command, up to which references in them are replaced."""
 
@@ -35,15 +42,17 @@ _REFERENCE: Final = re.compile(r"\$\((\w+)\)")
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of one run: seconds after its start, exit code and reason."""
+    """The end of one run: seconds after its start, exit code, reason and message. `probe` caused it, if any."""
 
     after_s: float
     code: int
     reason: str
+    message: str = ""
+    probe: str = ""
 
 
 class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Plan of a container's runs. `policy` says when it starts again; `started_s` and `ready_s` count from its start.
+    """Plan of a container's runs. `policy` says when it starts again.
 
     `commanded` is what its command comes to, None for one that the simulation does not know.
     """
@@ -54,16 +63,24 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     endless: bool
     commanded: Foreseen | None
     start_s: float
-    started_s: float
-    ready_s: float
+    probed: Probed
     termination_s: float
     image_error: str
+    message: str = ""
+    """Message of a run whose command comes to its end."""
     probe_fails: bool = False
     """Failure of the readiness probe: a remote command has moved the file that it requests."""
     problems: tuple[str, ...] = ()
 
     def ending(self, attempt: int) -> Ending:
         """Return how a run ends; `attempt` counts from 0."""
+        found = self._unprobed(attempt)
+        if self.probed.fails_s >= found.after_s:
+            return found
+        after_s = self.probed.fails_s + self.termination_s
+        return Ending(after_s=after_s, code=137, reason="Error", probe=self.probed.failed)
+
+    def _unprobed(self, attempt: int) -> Ending:
         wishes, usual_s = self.wishes, INIT_RUN_S if self.role == INIT else RUN_S
         after_s = wishes.exit_after_s
         if attempt < wishes.crashes:
@@ -75,7 +92,7 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
         if wishes.exit_code is not None and not wishes.crashes:
             return _ending(usual_s, wishes.exit_code)
         if self.commanded is not None:
-            return _ending(self.commanded.length_s, self.commanded.code)
+            return _ending(self.commanded.length_s, self.commanded.code, self.message)
         return _ending(FOREVER if self.endless else usual_s, 0)
 
     def restarts(self, code: int) -> bool:
@@ -87,16 +104,21 @@ def plan(pod: Object, container: Object, role: str, now: float) -> RunPlan:
     """Return how a container of a pod runs; `now` is the time in seconds since the epoch."""
     wishes, problems = behaviour(pod, container["name"], whole_pod=role == MAIN)
     probe_fails = _has_moved(container, wishes)
-    started_s, ready_s = _probed(container, wishes)
+    commanded = _commanded(pod, container, now)
+    outcome = probed(container, commanded, surroundings(pod, container, now))
+    if wishes.never_ready or probe_fails:
+        outcome = msgspec.structs.replace(outcome, ready_s=FOREVER, turns=())
+    elif wishes.ready_delay_s is not None:
+        outcome = msgspec.structs.replace(outcome, ready_s=max(outcome.started_s, wishes.ready_delay_s), turns=())
     return RunPlan(
         role=role,
         policy=_policy(pod, container, role),
         wishes=wishes,
         endless=_is_endless(pod, container, role),
-        commanded=_commanded(pod, container, now),
+        commanded=commanded,
         start_s=START_S if wishes.start_delay_s is None else wishes.start_delay_s,
-        started_s=started_s,
-        ready_s=FOREVER if wishes.never_ready or probe_fails else ready_s,
+        probed=outcome,
+        message=_message(container, commanded),
         probe_fails=probe_fails,
         termination_s=_termination(container, wishes, pod, now),
         image_error=wishes.image_error or _missing_image(container),
@@ -136,8 +158,13 @@ def variables(pod: Object, container: Object) -> Mapping[str, str]:
     found = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME": hostname(pod)}
     room = _Room()
     for each in container.get("env") or ():
-        source = (each.get("valueFrom") or {}).get("fieldRef")
-        text = _field(pod, source["fieldPath"]) if source else room.expanded(each.get("value", ""), found)
+        source = each.get("valueFrom") or {}
+        if "fieldRef" in source:
+            text = _field(pod, source["fieldRef"]["fieldPath"])
+        elif "resourceFieldRef" in source:
+            text = _amount(pod, container, source["resourceFieldRef"])
+        else:
+            text = room.expanded(each.get("value", ""), found)
         found[each["name"]] = text
     return {**found, "HOME": "/root"}
 
@@ -170,8 +197,20 @@ def _policy(pod: Object, container: Object, role: str) -> str:
     return str(container.get("restartPolicy") or of_pod)
 
 
-def _ending(after_s: float, code: int) -> Ending:
-    return Ending(after_s=after_s, code=code, reason="Error" if code else "Completed")
+def _ending(after_s: float, code: int, message: str = "") -> Ending:
+    return Ending(after_s=after_s, code=code, reason="Error" if code else "Completed", message=message)
+
+
+def _message(container: Object, commanded: Foreseen | None) -> str:
+    """Return what a command leaves in its container's file for messages, or else the end of what it says."""
+    if commanded is None:
+        return ""
+    path = container.get("terminationMessagePath") or "/dev/termination-log"
+    text = next((text for _, name, text in reversed(commanded.files) if name == path), "") or ""
+    if not text and commanded.code and container.get("terminationMessagePolicy") == "FallbackToLogsOnError":
+        said = "".join(text for _, text in commanded.output)
+        text = "".join(said[-MOST_SAID:].splitlines(keepends=True)[-MOST_SAID_LINES:])
+    return text[:MOST_TEXT]
 
 
 def _is_endless(pod: Object, container: Object, role: str) -> bool:
@@ -189,7 +228,7 @@ def _commanded(pod: Object, container: Object, now: float) -> Foreseen | None:
     words = command_of(container)
     if not words:
         return None
-    around = surroundings(pod, container, now)
+    around = surroundings(pod, container, now, Files(bare=True))
     room = _Room()
     expanded = [room.expanded(word, around.variables) for word in words]
     return foreseen(expanded, around, waits=bool(container.get("stdin")))
@@ -205,15 +244,19 @@ def _field(pod: Object, path: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _probed(container: Object, wishes: Behaviour) -> tuple[float, float]:
-    """Return the seconds from the start of a container until it counts as started, and as ready."""
-    startup, readiness = container.get("startupProbe"), container.get("readinessProbe")
-    started_s = 0.0 if startup is None else float(startup.get("initialDelaySeconds") or 0)
-    if wishes.ready_delay_s is not None:
-        return started_s, max(started_s, wishes.ready_delay_s)
-    if readiness is None:
-        return started_s, started_s
-    return started_s, max(started_s, float(readiness.get("initialDelaySeconds") or 0))
+def _amount(pod: Object, container: Object, source: Object) -> str:
+    """Return a request or limit of a container in whole units of its divisor, rounded up; 0 for one without."""
+    wanted = source.get("containerName") or container["name"]
+    owner = next((each for _, each in roles(pod["spec"]) if each["name"] == wanted), container)
+    kind, _, name = source["resource"].partition(".")
+    found = ((owner.get("resources") or {}).get(kind) or {}).get(name)
+    unit = _exact(str(source.get("divisor") or 1)) or 1
+    return str(ceil(_exact(str(found)) / unit)) if found else "0"
+
+
+def _exact(text: str) -> Fraction:
+    found = quantity(text)
+    return found.mantissa * Fraction(10) ** found.exponent
 
 
 def _has_moved(container: Object, wishes: Behaviour) -> bool:

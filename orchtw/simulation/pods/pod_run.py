@@ -158,6 +158,10 @@ class PodRun:
         if made.probe_fails and not run.plan.probe_fails and run.state == RUNNING:
             self._report("Warning", "Unhealthy", PROBE_FAILS, run)
         run.plan, run.image = made, image
+        if changed:
+            run.backoff_s = 0.0
+            if run.state == WAITING and run.last is not None and self.killed_at is None:
+                run.due = now
         if run.state == RUNNING and self.killed_at is None:
             if changed:
                 self._report("Normal", "Killing", f"Container {run.name} definition changed, will be restarted", run)
@@ -225,7 +229,11 @@ class PodRun:
         stopping = self.killed_at is not None or run.name == self._ending_sidecar
         if not stopping:
             ending = run.plan.ending(run.restarts)
-            run.end(now, ending.code, ending.reason, stays=False)
+            if ending.probe:
+                self._report("Warning", "Unhealthy", f"{ending.probe} probe failed: ", run)
+                why = f"Container {run.name} failed {ending.probe.lower()} probe, will be restarted"
+                self._report("Normal", "Killing", why, run)
+            run.end(now, ending.code, ending.reason, stays=False, message=ending.message)
             return
         late = self.killed_at is not None and run.plan.termination_s > self.grace_s
         code = _KILLED if late else 0 if self._policy == ALWAYS or run.plan.role == SIDECAR else _TERMINATED

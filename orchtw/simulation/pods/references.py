@@ -1,4 +1,4 @@
-"""Secrets and ConfigMaps that a pod needs: which of them are not there."""
+"""Secrets, ConfigMaps and paths in volumes that a pod needs: which of them are not there."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from orchtw.client.interface import Client
 from orchtw.simulation.pods.annotations import behaviour
 from orchtw.simulation.pods.plans import roles
 from orchtw.simulation.pods.pod_run import NOTHING_MISSING, Missing
+from orchtw.simulation.pods.sub_paths import bad_sub_path
 from orchtw.wire.objects import Object
 
 
@@ -40,6 +41,8 @@ async def missing(client: Client, pod: Object, always_there: str) -> Missing:
 
     containers: dict[str, str] = {}
     for _, container in roles(spec):
+        if why := bad_sub_path(pod, container):
+            containers[container["name"]] = why
         for wanted in _of_container(container):
             if why := await message(wanted):
                 containers.setdefault(container["name"], why)

@@ -81,6 +81,8 @@ def cat(words: Sequence[str], around: Surroundings) -> Steps:
                 yield Output(STDOUT, text)
         elif name == "/etc/hostname":
             yield Output(STDOUT, f"{around.hostname}\n")
+        elif (written := around.files.text(name)) is not None:
+            yield Output(STDOUT, written)
         else:
             yield Output(STDERR, f"cat: can't open '{name}': No such file or directory\n")
             code = 1
@@ -103,13 +105,16 @@ def hostname(_words: Sequence[str], around: Surroundings) -> Steps:
     return 0
 
 
-def ls(words: Sequence[str], _around: Surroundings) -> Steps:
-    """Output the folders of the root; no other folder has anything in it."""
+def ls(words: Sequence[str], around: Surroundings) -> Steps:
+    """Output the folders of the root, or the names of files; no other folder has anything in it."""
     names = [word for word in words[1:] if not word.startswith("-")]
     if not names or names == ["/"]:
         yield Output(STDOUT, "".join(f"{name}\n" for name in FOLDERS))
         return 0
-    unknown = [name for name in names if name.strip("/") not in FOLDERS]
+    files = [name for name in names if around.files.text(name) is not None]
+    unknown = [name for name in names if name.strip("/") not in FOLDERS and name not in files]
+    for name in files:
+        yield Output(STDOUT, f"{name}\n")
     for name in unknown:
         yield Output(STDERR, f"ls: {name}: No such file or directory\n")
     return 1 if unknown else 0
@@ -129,6 +134,44 @@ def mv(words: Sequence[str], around: Surroundings) -> Steps:
         elif "-v" in words:
             yield Output(STDOUT, f"'{name}' -> '{names[-1]}'\n")
     return code
+
+
+def rm(words: Sequence[str], around: Surroundings) -> Steps:
+    """Remove files; those that are not there matter without `-f`."""
+    options = "".join(word for word in words[1:] if word.startswith("-"))
+    code = 0
+    for name in (word for word in words[1:] if not word.startswith("-")):
+        if not around.files.exists(name) and "f" not in options:
+            yield Output(STDERR, f"rm: can't remove '{name}': No such file or directory\n")
+            code = 1
+        around.files.remove(name)
+    return code
+
+
+def touch(words: Sequence[str], around: Surroundings) -> Steps:
+    """Make files that are not there."""
+    for name in (word for word in words[1:] if not word.startswith("-")):
+        around.files.write(name, "", appends=True)
+    return 0
+    yield
+
+
+def test(words: Sequence[str], around: Surroundings) -> Steps:
+    """Look at a file (`-f` and the like) or compare texts; `[` ends with `]`."""
+    rest = list(words[1:-1] if words[0] == "[" and words[-1] == "]" else words[1:])
+    negated = rest[:1] == ["!"]
+    found = _tested(rest[negated:], around)
+    if found is None:
+        yield Output(STDERR, f"{words[0]}: not simulated\n")
+        return 2
+    return int(found == negated)
+
+
+def tail(words: Sequence[str], _around: Surroundings) -> Steps:
+    """Follow a file (`-f`), to which nothing is added."""
+    while any(word.startswith("-") and "f" in word.lower() for word in words[1:]):
+        yield Sleep(86_400.0 * 365)
+    return 0
 
 
 def sleep(words: Sequence[str], _around: Surroundings) -> Steps:
@@ -162,6 +205,21 @@ def _fixed(text: str, code: int = 0) -> Program:
     return program
 
 
+def _tested(rest: Sequence[str], around: Surroundings) -> bool | None:
+    """Return the outcome of a test; None for one that is not simulated."""
+    if len(rest) == 1:
+        return bool(rest[0])
+    if len(rest) == 2:
+        kind, word = rest
+        if kind in ("-n", "-z"):
+            return bool(word) == (kind == "-n")
+        if kind in ("-s", "-f", "-e", "-d", "-r"):
+            return around.files.exists(word) and (kind != "-s" or around.files.text(word) != "")
+    if len(rest) == 3 and rest[1] in ("=", "==", "!="):
+        return (rest[0] == rest[2]) == (rest[1] != "!=")
+    return None
+
+
 def _escaped(text: str) -> str:
     return re.sub(r"\\([ntr\\0])", lambda found: _ESCAPES[found[1]], text)
 
@@ -175,6 +233,11 @@ PROGRAMS: Final[Mapping[str, Program]] = {
     "hostname": hostname,
     "ls": ls,
     "mv": mv,
+    "rm": rm,
+    "touch": touch,
+    "test": test,
+    "[": test,
+    "tail": tail,
     "sleep": sleep,
     "date": date,
     "pwd": _fixed("/\n"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,7 +16,9 @@ from orchtw.simulation.shell.syntax import (
     STDERR,
     STDOUT,
     Call,
+    Loop,
     NotSimulated,
+    OutputFile,
     expanded,
     parse,
 )
@@ -25,6 +28,9 @@ PROMPT: Final = "/ # "
 _STEPS: Final = 1_000
 """Most steps of a container's command that are looked at in advance."""
 _FOREVER_S: Final = 86_400.0 * 300
+_ROUND_S: Final = 0.01
+"""Length of a loop's round beside its commands: one without a delay must not keep the server busy."""
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 
 
 class Exited(Exception):
@@ -77,23 +83,46 @@ def _lines(around: Surroundings, prompts: bool) -> Steps:
 
 def _line(line: str, around: Surroundings, code: int) -> Steps:
     try:
-        for call in parse(line):
-            if (call.join == "&&" and code) or (call.join == "||" and not code):
-                continue
-            code = yield from _called(call, around, code)
+        return (yield from _sequence(parse(line), around, code))
     except NotSimulated as error:
         yield Output(STDERR, f"sh: not simulated: {error}\n")
         return 2
+
+
+def _sequence(calls: Sequence[Call | Loop], around: Surroundings, code: int) -> Steps:
+    for call in calls:
+        if (call.join == "&&" and code) or (call.join == "||" and not code):
+            continue
+        if isinstance(call, Loop):
+            code = yield from _looped(call, around, code)
+        else:
+            code = yield from _called(call, around, code)
     return code
+
+
+def _looped(loop: Loop, around: Surroundings, code: int) -> Steps:
+    """Run the body of a loop as long as its condition succeeds; return the last code of the body."""
+    result = 0
+    while not (code := (yield from _sequence(loop.condition, around, code))):
+        code = result = yield from _sequence(loop.body, around, code)
+        yield Sleep(_ROUND_S)
+    return result
 
 
 def _called(call: Call, around: Surroundings, code: int) -> Steps:
     words = _words(call, around, code)
+    assigned = _assigned(call.words)
+    if assigned:
+        values = dict(word.split("=", 1) for word in words[:assigned])
+        words = words[assigned:]
+        if not words:
+            raise NotSimulated("assignment without a command")
+        around = msgspec.structs.replace(around, variables={**around.variables, **values})
     if words[0] == "exec":
         words = words[1:]
     if words[:1] == ["exit"]:
         raise Exited(int(words[1]) % 256 if words[1:] and words[1].isdigit() else code)
-    outputs = {STDOUT: call.stdout, STDERR: call.stderr}
+    outputs = {STDOUT: _opened(call.stdout, around, code), STDERR: _opened(call.stderr, around, code)}
     steps = executed(words, around)
     sent = ""
     try:
@@ -101,11 +130,27 @@ def _called(call: Call, around: Surroundings, code: int) -> Steps:
         while True:
             if not isinstance(step, Output):
                 sent = yield step
-            elif (channel := outputs[step.channel]) != NOWHERE:
+            elif isinstance(channel := outputs[step.channel], str):
+                around.files.write(channel, step.text, appends=True)
+            elif channel != NOWHERE:
                 sent = yield Output(channel, step.text)
             step = steps.send(sent)
     except StopIteration as end:
         return int(end.value)
+
+
+def _assigned(words: Sequence[str]) -> int:
+    """Return the number of words at the start that give a variable a value for one command."""
+    return next((at for at, word in enumerate(words) if not _ASSIGNMENT.match(word)), len(words))
+
+
+def _opened(target: int | OutputFile, around: Surroundings, code: int) -> int | str:
+    """Return the channel of an output, or the name of the file that it goes to, which is there from now on."""
+    if isinstance(target, int):
+        return target
+    name = expanded(target.word, around.variables, code)
+    around.files.write(name, "", appends=target.appends)
+    return name
 
 
 def _words(call: Call, around: Surroundings, code: int) -> list[str]:
@@ -120,11 +165,15 @@ def _words(call: Call, around: Surroundings, code: int) -> list[str]:
 
 
 class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
-    """Foreseen run of a command: its output by seconds after its start, its length, and its exit code."""
+    """Foreseen run of a command: its output by seconds after its start, its length, and its exit code.
+
+    `files` are the files that it changes, in order: seconds, name, and text, None for one that it removes.
+    """
 
     output: tuple[tuple[float, str], ...]
     length_s: float
     code: int
+    files: tuple[tuple[float, str, str | None], ...] = ()
 
 
 def foreseen(words: Sequence[str], around: Surroundings, *, waits: bool = False) -> Foreseen | None:
@@ -135,8 +184,10 @@ def foreseen(words: Sequence[str], around: Surroundings, *, waits: bool = False)
     if not _known(words):
         return None
     output: list[tuple[float, str]] = []
+    changes: list[tuple[float, str, str | None]] = []
     at_s = 0.0
-    steps = executed(words, around)
+    files = around.files.observed(lambda name, text: changes.append((at_s, name, text)))
+    steps = executed(words, msgspec.structs.replace(around, files=files))
     try:
         step = next(steps)
         for _ in range(_STEPS):
@@ -150,8 +201,8 @@ def foreseen(words: Sequence[str], around: Surroundings, *, waits: bool = False)
                 break
             step = steps.send("")
     except StopIteration as end:
-        return Foreseen(output=tuple(output), length_s=at_s, code=int(end.value))
-    return Foreseen(output=tuple(output), length_s=float("inf"), code=0)
+        return Foreseen(output=tuple(output), length_s=at_s, code=int(end.value), files=tuple(changes))
+    return Foreseen(output=tuple(output), length_s=float("inf"), code=0, files=tuple(changes))
 
 
 def _known(words: Sequence[str]) -> bool:
@@ -163,9 +214,18 @@ def _known(words: Sequence[str]) -> bool:
     if not lines:
         return len(words) == 1
     try:
-        calls = parse(lines[0])
+        calls = [call for part in parse(lines[0]) for call in _parts(part)]
     except NotSimulated:
         return False
-    names = {call.words[call.words[0] == "exec" and len(call.words) > 1].rpartition("/")[2] for call in calls}
     substituted = any("$(" in word for call in calls for word in call.words)
-    return not substituted and names <= {*PROGRAMS, "exit"}
+    return not substituted and {_name(call) for call in calls} <= {*PROGRAMS, "exit"}
+
+
+def _parts(call: Call | Loop) -> tuple[Call, ...]:
+    return (*call.condition, *call.body) if isinstance(call, Loop) else (call,)
+
+
+def _name(call: Call) -> str:
+    """Return the name of the program that a command runs; empty if it only gives variables values."""
+    words = call.words[_assigned(call.words) :]
+    return words[words[0] == "exec" and len(words) > 1].rpartition("/")[2] if words else ""

@@ -23,14 +23,24 @@ _PIECE: Final = re.compile(
     r"""'(?P<raw>[^']*)'|"(?P<quoted>(?:[^"\\]|\\.)*)"|\\(?P<escaped>.)|(?P<plain>[^'"\\]+)""", re.DOTALL
 )
 _VARIABLE: Final = re.compile(r"\$(?:\{(?P<long>\w+)\}|(?P<short>\w+)|(?P<code>\?)|(?P<other>\())")
-_KEYWORDS: Final = frozenset({"if", "while", "until", "for", "case", "function", "{", "!", "[[", "trap", "wait"})
+_KEYWORDS: Final = frozenset(
+    {"if", "while", "do", "done", "until", "for", "case", "function", "{", "!", "[[", "trap", "wait"}
+)
 
 Join = Literal["", ";", "&&", "||"]
 STDOUT, STDERR, NOWHERE = 1, 2, 0
+_NULL: Final = "/dev/null"
 
 
 class NotSimulated(Exception):
     """Error: the line has syntax that this shell does not have."""
+
+
+class OutputFile(msgspec.Struct, frozen=True, kw_only=True):
+    """File that an output goes to, as its name is written."""
+
+    word: str
+    appends: bool = False
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,12 +48,56 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     join: Join
     words: tuple[str, ...]
-    stdout: int = STDOUT
-    stderr: int = STDERR
+    stdout: int | OutputFile = STDOUT
+    stderr: int | OutputFile = STDERR
 
 
-def parse(line: str) -> list[Call]:
+class Loop(msgspec.Struct, frozen=True, kw_only=True):
+    """Commands that run again and again while others succeed."""
+
+    join: Join
+    condition: tuple[Call, ...]
+    body: tuple[Call, ...]
+
+
+def parse(line: str) -> list[Call | Loop]:
     """Return the commands of a line. Raises NotSimulated."""
+    parts = iter(_calls(line))
+    return [_loop(call, parts) if call.words[0] == "while" else _outside(call) for call in parts]
+
+
+def _loop(first: Call, rest: Iterator[Call]) -> Loop:
+    """Return the loop that begins with a command, and take the commands that belong to it."""
+    condition = [_without(first)]
+    for call in rest:
+        if call.words[0] == "do":
+            break
+        condition.append(_outside(call))
+    else:
+        raise NotSimulated("while without do")
+    body = [_without(call)]
+    for call in rest:
+        if call.words == ("done",):
+            return Loop(join=first.join, condition=tuple(condition), body=tuple(body))
+        body.append(_outside(call))
+    raise NotSimulated("do without done")
+
+
+def _without(call: Call) -> Call:
+    """Return a command without the keyword before it."""
+    if len(call.words) == 1:
+        raise NotSimulated(call.words[0])
+    return _outside(msgspec.structs.replace(call, words=call.words[1:], join=";"))
+
+
+def _outside(call: Call) -> Call:
+    """Return a command that does not begin with a keyword. Raises NotSimulated for one that does."""
+    if call.words[0] in _KEYWORDS:
+        raise NotSimulated(call.words[0])
+    return call
+
+
+def _calls(line: str) -> list[Call]:
     calls: list[Call] = []
     join: Join = ""
     tokens = list(_tokens(line))
@@ -99,7 +153,7 @@ def _tokens(line: str) -> Iterator[tuple[str, str]]:
 
 def _call(join: Join, tokens: list[tuple[str, str]]) -> Call:
     words: list[str] = []
-    outputs = {"1": STDOUT, "2": STDERR}
+    outputs: dict[str, int | OutputFile] = {"1": STDOUT, "2": STDERR}
     waiting = iter(tokens)
     for kind, text in waiting:
         if kind == "word":
@@ -109,9 +163,12 @@ def _call(join: Join, tokens: list[tuple[str, str]]) -> Call:
         if target[0] != "word":
             raise NotSimulated("redirection without a target")
         channel = text[0] if text[0] in outputs else "1"
-        outputs[channel] = outputs.get(target[1], NOWHERE) if text.rstrip().endswith("&") else NOWHERE
-    if not words or words[0] in _KEYWORDS:
-        raise NotSimulated(words[0] if words else "redirection without a command")
+        if text.rstrip().endswith("&"):
+            outputs[channel] = outputs.get(target[1], NOWHERE)
+        else:
+            outputs[channel] = NOWHERE if target[1] == _NULL else OutputFile(word=target[1], appends=">>" in text)
+    if not words:
+        raise NotSimulated("redirection without a command")
     return Call(join=join, words=tuple(words), stdout=outputs["1"], stderr=outputs["2"])
 
 

@@ -1,5 +1,7 @@
 """Controller of pods: what a node does not admit (reference SIM-20)."""
 
+# covers: orchtw.simulation.pods.sysctls
+
 from __future__ import annotations
 
 from orchtw.simulation.nodes.simulated_nodes import SimulatedNodes
@@ -33,3 +35,17 @@ class AdmissionTests(ClusterCase):
         )
         self.assertEqual([self.web("other", port=81)["phase"], self.web("there", "node-1")["phase"]], ["Running"] * 2)
         self.assertEqual(self.get("pods", "first")["status"]["phase"], "Running")
+
+    def test_forbidden_parameter(self) -> None:
+        """A pod fails whose kernel parameter is not one of the safe ones."""
+        for name, phase in (("net.ipv4.tcp_syncookies", "Running"), ("kernel.msgmax", "Failed")):
+            parameters = {"sysctls": [{"name": name, "value": "1"}]}
+            spec = {"nodeName": "node-0", "containers": [{"name": "c", "image": "i"}], "securityContext": parameters}
+            self.create("pods", phase.lower(), spec=spec)
+            self.settle(1)
+            self.assertEqual(self.get("pods", phase.lower())["status"]["phase"], phase)
+        status = self.get("pods", "failed")["status"]
+        self.assertEqual(
+            (status["reason"], status["message"]),
+            ("SysctlForbidden", 'Pod forbidden sysctl: "kernel.msgmax" not allowlisted'),
+        )

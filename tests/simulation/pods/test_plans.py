@@ -69,6 +69,23 @@ class VariablesTests(SynchronousTestCase):
         expected = {"A": "1", "B": "12$(NONE)", "NAME": "p", "NODE": "node-0", "MARK": "y"}
         self.assertEqual({name: found[name] for name in expected}, expected)
 
+    def test_amounts(self) -> None:
+        """Requests and limits, in whole units of their divisors."""
+        def amount(resource: str, **more: str) -> dict[str, object]:
+            return {"name": resource + more.get("divisor", ""), "valueFrom": {"resourceFieldRef": {
+                "resource": resource, **more
+            }}}
+
+        env = [
+            amount("limits.cpu"), amount("limits.cpu", divisor="1m"), amount("requests.memory", divisor="1Mi"),
+            amount("requests.cpu", divisor="0"),
+        ]
+        resources = {"limits": {"cpu": "1250m"}, "requests": {"memory": "32Mi"}}
+        made = container(env=env, resources=resources)
+        found = variables(pod(made), made)
+        expected = {"limits.cpu": "2", "limits.cpu1m": "1250", "requests.memory1Mi": "32", "requests.cpu0": "0"}
+        self.assertEqual({name: found[name] for name in expected}, expected)
+
     def test_nested_references(self) -> None:
         """References that multiply are replaced up to a bound: no pod can make a text of gigabytes."""
         env = [{"name": "V0", "value": "x" * 100}]

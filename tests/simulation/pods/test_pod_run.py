@@ -312,6 +312,17 @@ class ChangedTests(SynchronousTestCase):
         status = life.status["containerStatuses"][0]
         self.assertEqual((status["image"], status["restartCount"], *status["state"]), ("app:2", 1, "running"))
 
+    def test_image_ends_back_off(self) -> None:
+        """A new image starts at once, and its first failure is not counted with those of the old one."""
+        life = Life(pod(annotations={"crash": "20", "exit-after": "1s"}))
+        life.pass_s(100)
+        self.assertEqual(life.state["waiting"]["reason"], "CrashLoopBackOff")
+        changed = pod({"name": "c", "image": "app:2"}, annotations={"crash": "20", "exit-after": "1s"})
+        life.change(changed)
+        self.assertIn("running", life.state)
+        life.pass_s(2.5)
+        self.assertIn("running", life.state)
+
     def test_ephemeral(self) -> None:
         """An ephemeral container runs beside the others, and ends with the pod."""
         life = Life(pod())

@@ -34,6 +34,12 @@ class MissingTests(ClusterCase):
         self.patch("secrets", "s", {"data": {"k": ""}})
         self.assertEqual(self.found(_POD), NOTHING_MISSING)
 
+    def test_sub_path(self) -> None:
+        """A container whose path in a volume cannot be used does not start."""
+        made = container(volumeMounts=[{"name": "v", "mountPath": "/v", "subPathExpr": "$(NONE)"}])
+        why = "subPathExpr '$(NONE)' of volume \"v\" refers to variable \"NONE\", which is not set"
+        self.assertEqual(self.found(pod(made)), Missing(containers={"c": why}))
+
     def test_ignored(self) -> None:
         """SIM-22: a pod with the annotation lacks nothing."""
         meta = {**_POD["metadata"], "annotations": {"simulate.orch.io/ignore-missing": "true"}}

@@ -69,6 +69,48 @@ class ExecutedTests(SynchronousTestCase):
         self.assertEqual(run("mv", "/a", "/b", around=around)[1::2], (refusal, 1))
         self.assertEqual(run("mv", "/a")[1::2], ("mv: missing file operand\n", 1))
 
+    def test_files(self) -> None:
+        """Outputs go to files, which other commands read, test and remove."""
+        line = "echo a > /f; echo b >> /f; cat /f; test -s /f && rm /f; [ -e /f ] || echo gone; rm /f"
+        around = msgspec.structs.replace(AROUND, files=Files())
+        refusal = "rm: can't remove '/f': No such file or directory\n"
+        self.assertEqual(run("sh", "-c", line, around=around), ("a\nb\ngone\n", refusal, 0.0, 1))
+        found = foreseen(["sh", "-c", "touch /f; sleep 3; echo a > /f; rm -f /f /f"], AROUND)
+        assert found is not None
+        self.assertEqual(found.files, ((0.0, "/f", ""), (3.0, "/f", ""), (3.0, "/f", "a\n"), (3.0, "/f", None)))
+
+    def test_comparisons(self) -> None:
+        """`test` compares texts and says with 2 that it cannot do more."""
+        for words, code in ((("-n", "a"), 0), (("-z", "a"), 1), (("a", "=", "b"), 1), (("!", "a", "!=", "a"), 0)):
+            self.assertEqual(run("test", *words)[3], code)
+        self.assertEqual(run("test", "1", "-lt", "2")[1::2], ("test: not simulated\n", 2))
+
+    def test_assignments(self) -> None:
+        """A value before a command is the variable's for that command alone."""
+        self.assertEqual(run("sh", "-c", "NAME=x env | true; echo")[3], 2)
+        self.assertEqual(run("sh", "-c", "NAME=x printenv NAME; printenv NAME")[0], "x\ntwo words\n")
+        self.assertIsNone(foreseen(["sh", "-c", "NAME=x"], AROUND))
+
+    def test_loop(self) -> None:
+        """A loop runs while its condition succeeds; one that has no end never ends."""
+        line = "touch /a; while test -f /a; do echo x; sleep 2; rm /a; done; echo end"
+        around = msgspec.structs.replace(AROUND, files=Files())
+        self.assertEqual(run("sh", "-c", line, around=around), ("x\nend\n", "", 2.01, 0))
+        endless = ("while true; do echo x; sleep 5; done", "while true\ndo true\ndone", "while sleep 9; do :; done")
+        for line in endless:
+            found = foreseen(["sh", "-c", line], AROUND)
+            assert found is not None
+            self.assertEqual(found.length_s, float("inf"))
+        unknown = ("while true; echo", "while true; do echo", "done", "while; do x; done", "while nginx; do x; done")
+        for line in unknown:
+            self.assertIsNone(foreseen(["sh", "-c", line], AROUND))
+
+    def test_follow(self) -> None:
+        """`tail -f` does not end."""
+        found = foreseen(["tail", "-f", "/dev/null"], AROUND)
+        assert found is not None
+        self.assertEqual(found.length_s, float("inf"))
+
     def test_long_command(self) -> None:
         """Variables that make a command too long are not replaced; the line ends with 2."""
         around = Surroundings(variables={"BIG": "x" * 10_000}, hostname="web", now=lambda: 0.0)
@@ -104,7 +146,7 @@ class ExecutedTests(SynchronousTestCase):
     def test_unknown(self) -> None:
         """Another program is not found (127), other syntax is not simulated (2)."""
         self.assertEqual(run("nosuch", "-x"), ("", "nosuch: not found\n", 0.0, 127))
-        for line in ("while true; do ls; done", "ls | cat", "echo $(ls)", "echo 'a", "a && ", "echo > "):
+        for line in ("until false; do ls; done", "ls | cat", "echo $(ls)", "echo 'a", "a && ", "echo > "):
             self.assertEqual(run("sh", "-c", line)[3], 2 if line != "a && " else 127, line)
 
 

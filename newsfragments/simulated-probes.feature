@@ -1,0 +1,1 @@
+With `--simulate`, `exec` probes whose commands are simulated succeed and fail as those commands do, containers leave termination messages, and `tail -f`, `test`, `touch`, `rm` and output to files are simulated.
