@@ -12,6 +12,7 @@ from twisted.logger import Logger
 
 from orchtw.client.interface import Client
 from orchtw.errors import Conflict, NotFound
+from orchtw.simulation.agent.environment import with_environment
 from orchtw.simulation.agent.session import MakeSession, Session, WantedStreams, Wire
 from orchtw.simulation.clock import SimulationClock
 from orchtw.simulation.pods.annotations import MOVED, PREFIX, behaviour
@@ -40,6 +41,11 @@ class Backend:
         """Return a pod as it is now."""
         found = await self._client.find(self._client.resource("", "v1", "pods"), namespace, name)
         return None if found is None else found.load()
+
+    async def prepared(self, namespace: str, name: str) -> Object | None:
+        """Return a pod as it is now, with the values of its containers' variables."""
+        found = await self.pod(namespace, name)
+        return None if found is None else await with_environment(self._client, found)
 
     async def pods_on(self, node: str) -> Sequence[Object]:
         """Return the pods of a node."""

@@ -100,7 +100,7 @@ class Routes:
         if options.follow:
             backend = self._backend
             follower = LogFollower(
-                backend.pod, backend.reactor, backend.clock.now, connection.body, lambda: connection.paused
+                backend.prepared, backend.reactor, backend.clock.now, connection.body, lambda: connection.paused
             )
             await follower.follow(pod, run, options)
         else:
@@ -143,7 +143,7 @@ class Routes:
 
     async def _pod(self, node: str, names: list[str], count: int) -> Object | None:
         """Return the pod that a path names, if it is on this node."""
-        pod = await self._backend.pod(names[0], names[1]) if len(names) == count else None
+        pod = await self._backend.prepared(names[0], names[1]) if len(names) == count else None
         return pod if pod is not None and pod["spec"].get("nodeName") == node else None
 
 

@@ -30,6 +30,9 @@ FOREVER: Final = float("inf")
 INIT, SIDECAR, MAIN, EPHEMERAL = "init", "sidecar", "main", "ephemeral"
 ALWAYS, ON_FAILURE, NEVER = "Always", "OnFailure", "Never"
 
+RESOLVED: Final = "resolved"
+"""Source of a variable whose value has been looked up."""
+
 MOST_SAID: Final = 2_048
 MOST_SAID_LINES: Final = 80
 """Most of what a container has said last that becomes its message."""
@@ -159,7 +162,9 @@ def variables(pod: Object, container: Object) -> Mapping[str, str]:
     room = _Room()
     for each in container.get("env") or ():
         source = each.get("valueFrom") or {}
-        if "fieldRef" in source:
+        if RESOLVED in source:
+            text = source[RESOLVED]
+        elif "fieldRef" in source:
             text = _field(pod, source["fieldRef"]["fieldPath"])
         elif "resourceFieldRef" in source:
             text = _amount(pod, container, source["resourceFieldRef"])
