@@ -203,7 +203,11 @@ class ValidatorTests(SynchronousTestCase):
         codec = spec_codec(a=INTEGER, b=TEXT)
         codec._terms = ValidationTerms(ratchets=True)
         old = codec.normalise(widget_of(spec={"a": "1"}))
-        for spec, expected in (({"a": "1", "b": "x"}, []), ({"a": "2"}, ["spec.a"]), ({"a": "1", "b": 2}, ["spec.b"])):
+        for spec, expected in (
+            ({"a": "1", "b": "x"}, []),
+            ({"a": "2"}, ["spec.a"]),
+            ({"a": "1", "b": 2}, ["spec.b"]),
+        ):
             new = codec.normalise(widget_of(spec=spec))
             self.assertEqual([cause.field for cause in codec.check(new, old)], expected, spec)
         self.assertEqual([cause.field for cause in codec.check(old, None)], ["spec.a"])
