@@ -491,3 +491,20 @@ class GenerationTests(NewerCase):
             found = self.done("PATCH", f"{PODS}/{path}", change, MERGE)
             self.assertEqual(found["metadata"]["generation"], expected, path)
         self.assertEqual(found["status"]["observedGeneration"], 3)
+
+
+class ScaleToZeroTests(NewerCase):
+    more: ClassVar[Any] = {"feature_gates": (("HPAScaleToZero", "true"),)}
+
+    def test_minimum(self) -> None:
+        """With the gate, which release 1.24 leaves off, an autoscaler may end all pods (reference KIND-64)."""
+        external = {"metric": {"name": "queue"}, "target": {"type": "Value", "value": "5"}}
+        spec = {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 0,
+            "maxReplicas": 3,
+            "metrics": [{"type": "External", "external": external}],
+        }
+        path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+        found = self.done("POST", path, {"metadata": {"name": "web"}, "spec": spec})
+        self.assertEqual(found["spec"]["minReplicas"], 0)
