@@ -198,6 +198,17 @@ class FlowControlTests(NewerCase):
         )  # fmt: skip
 
 
+@since(LAST)
+class KeptTests(NewerCase):
+    def test_as_in_the_release(self) -> None:
+        """Endpoints cause no warning, and addresses of Services no objects (reference KIND-106)."""
+        answer = self.send("POST", "endpoints", named("old"))
+        self.assertEqual((answer.code, answer.headers.get("warning")), (201, None))
+        self.done("POST", "services", named("web", spec={"ports": [{"port": 80}]}))
+        for plural in ("servicecidrs", "ipaddresses"):
+            self.assertEqual(self.done("GET", f"{NETWORK}/{plural}")["items"], [], plural)
+
+
 class EmulatedKindTests(NewerCase):
     more: ClassVar[Any] = {"emulated_version": "1.24"}
 
