@@ -336,6 +336,12 @@ class ContainerTests(CheckingCase):
         text = 'unconfined is not an allowed profile. Allowed values: "runtime/default,localhost/a"'
         self.check(pod({f"container.{ARMOR}c": "unconfined"}), policy, f"{at}: {text}")
         self.check(pod({f"container.{ARMOR}c": "unconfined"}), policy_of())
+        loose = {"appArmorProfile": {"type": "Unconfined"}}
+        both = pod({f"container.{ARMOR}c": "localhost/a"}, securityContext=loose)
+        self.check(both, policy, f"{at}: {text}")  # a field counts before the annotation
+        own = {"appArmorProfile": {"type": "Localhost", "localhostProfile": "a"}}
+        both["spec"]["containers"] = [{"name": "c", "image": "i", "securityContext": own}]
+        self.check(both, policy)
 
     def test_order_and_bound(self) -> None:
         """Causes of the pod come first, then those of containers in order; very many are not told."""
