@@ -15,6 +15,7 @@ from tests.emulated import since
 from tests.verbs.served import MERGE, ServedCase
 
 CONTAINER = {"name": "main", "image": "web:1"}
+HOST_IPS = {**CONTAINER, "env": [{"name": "IPS", "valueFrom": {"fieldRef": {"fieldPath": "status.hostIPs"}}}]}
 NEVER = {"restartPolicy": "Never"}
 PODS, JOBS = "pods", "/apis/batch/v1/namespaces/default/jobs"
 SETS = "/apis/apps/v1/namespaces/default/statefulsets"
@@ -177,6 +178,10 @@ class PodTests(NewerCase):
             'spec.securityContext.supplementalGroupsPolicy: Unsupported value: "Other": ',
             'spec.volumes[0].image.pullPolicy: Unsupported value: "Other": ',
         )  # fmt: skip
+
+    def test_host_ips(self) -> None:
+        """A variable may show all addresses of the host (reference KIND-96)."""
+        self.done("POST", PODS, pod("addresses", containers=[HOST_IPS]))
 
     def test_resizes(self) -> None:
         """The sub-resource changes cpu and memory, and nothing else (reference KIND-99)."""
@@ -448,6 +453,12 @@ class EmulatedTests(NewerCase):
         first = {"name": "first", "image": "a:1", "readinessProbe": {"tcpSocket": {"port": 80}}}
         answer = self.send("POST", PODS, pod("probe", initContainers=[first]))
         self.assertIn("must not be set for init containers", answer.json["message"])
+
+    def test_host_ips(self) -> None:
+        """A variable cannot show the addresses of the host before 1.28 (reference KIND-96)."""
+        place = "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath"
+        text = f'{place}: Invalid value: "status.hostIPs": error converting fieldPath: field label not supported: '
+        self.refused(PODS, pod("addresses", containers=[HOST_IPS]), text)
 
     def test_features_that_1_24_leaves_off(self) -> None:
         """Fields that release 1.24 knows and leaves off are dropped (reference KIND-91)."""
