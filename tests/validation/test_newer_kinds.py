@@ -74,6 +74,25 @@ class StorageTests(NewerCase):
         self.refused(f"{path}/fast", {"parameters": {"b": "c"}}, "parameters: Invalid value: ", method="PATCH")
 
 
+    def test_phases(self) -> None:
+        """The status of a volume has the time of its last change of phase (reference KIND-93)."""
+        path, since_when = "/api/v1/persistentvolumes", "lastPhaseTransitionTime"
+        nfs = {"server": "a", "path": "/a"}
+        spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "nfs": nfs}
+        made = self.done("POST", path, named("v", spec=spec))
+        began = made["metadata"]["creationTimestamp"]
+        self.assertEqual(made["status"], {"phase": "Pending", since_when: began})
+        given = "2024-01-01T00:00:00Z"
+        for status, kept in (
+            ({"phase": "Available", since_when: given}, True),
+            ({"message": "x"}, True),
+            ({"phase": "Bound"}, False),
+        ):
+            found = self.done("PATCH", f"{path}/v/status", {"status": status}, MERGE)["status"]
+            self.assertEqual(found[since_when] == given, kept, status)
+        self.assertGreaterEqual(found[since_when], began)
+
+
 @since(LAST)
 class DeviceTests(NewerCase):
     """The kinds of group resource."""

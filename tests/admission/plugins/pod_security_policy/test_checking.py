@@ -1,5 +1,6 @@
 """Violations of policies (reference PLUG-106 to PLUG-108)."""
 # covers: orchtw.admission.plugins.pod_security_policy.policy
+# covers: orchtw.admission.plugins.pod_security_policy.profile_rules
 # covers: orchtw.admission.plugins.pod_security_policy.volume_rules
 
 from __future__ import annotations
