@@ -55,6 +55,7 @@ GATES: Mapping[str, Gate] = MappingProxyType(
         False,
         "APIServerIdentity",
         "APIServerTracing",
+        "HPAScaleToZero",
         "StorageVersionAPI",
     )
     | dict(NEWER_GATES)

@@ -55,6 +55,8 @@ KINDS: Final[Mapping[str, Gate]] = {
     "MatchLabelKeysInPodTopologySpread": Gate("beta", on=True, since=(1, 25)),
     "MaxUnavailableStatefulSet": Gate("beta", on=True, since=(1, 35)),
     "MinDomainsInPodTopologySpread": Gate("ga", on=True, since=(1, 25)),
+    # Services get their addresses as in release 1.24: no ServiceCIDR counts.
+    "MultiCIDRServiceAllocator": Gate("ga", on=False, since=(1, 27)),
     "MutableCSINodeAllocatableCount": Gate("beta", on=True, since=(1, 33)),
     "NodeDeclaredFeatures": Gate("alpha", on=False, since=(1, 35)),
     "NodeInclusionPolicyInPodTopologySpread": Gate("ga", on=True, since=(1, 25)),
@@ -107,6 +109,8 @@ REQUESTS: Final[Mapping[str, Gate]] = {
     "AggregatedDiscoveryEndpoint": Gate("ga", on=True, since=(1, 26)),
     "AggregatedDiscoveryRemoveBetaType": Gate("beta", on=True, since=(1, 33)),
     "AllowUnsafeMalformedObjectDeletion": Gate("alpha", on=False, since=(1, 32)),
+    "CBORServingAndStorage": Gate("alpha", on=False, since=(1, 32)),
+    "ConsistentListFromCache": Gate("ga", on=True, since=(1, 28)),
     # Contents of a namespace stay longer than in release 1.24.
     "OrderedNamespaceDeletion": Gate("ga", on=False, since=(1, 33)),
     "ShardedListAndWatch": Gate("alpha", on=False, since=(1, 36)),

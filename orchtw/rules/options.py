@@ -139,7 +139,8 @@ def list_options(
     """
     if not params:
         return _PLAIN_LIST
-    token = "" if watch else _text(params, "continue")
+    given = _text(params, "continue")
+    token = "" if watch else given
     version, match = _text(params, "resourceVersion"), _text(params, "resourceVersionMatch")
     limit = max(0, _integer(params, "limit") or 0)
     timeout_s = _integer(params, "timeoutSeconds")
@@ -147,7 +148,7 @@ def list_options(
     fields = parse_fields(_text(params, "fieldSelector"), selectable, custom=custom)
     initial = _initial_events(params, watch_list)
     if match or initial is not None:
-        _raise("ListOptions", _match_causes(version, match, token, watch, initial, watch_list), naming)
+        _raise("ListOptions", _match_causes(version, match, given, watch, initial, watch_list), naming)
     revision = _revision(version, bool(limit))
     if token and revision:
         raise BadRequest("specifying resource version is not allowed when using continue")

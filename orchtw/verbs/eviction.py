@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Final
 
 import msgspec
 
@@ -25,6 +26,8 @@ from orchtw.writes.write_path import MAX_ATTEMPTS
 
 MAX_DISRUPTED_PODS = 2000
 """Most evictions that a budget's controller has not seen yet."""
+
+_ALWAYS: Final = "AlwaysAllow"
 
 
 async def evict(context: Writing, budgets: Target, call: VerbCall) -> Response:
@@ -100,7 +103,8 @@ def _is_ready(pod: Object) -> bool:
 async def _charge(context: Writing, budgets: Target, call: VerbCall, pod: Object, *, dry_run: bool) -> bool:
     """Take one disruption from the pod's budget; returns whether the pod may go in any state.
 
-    A budget with enough healthy pods is not charged for one that is not ready.
+    A budget is not charged for a pod that is not ready if it has enough healthy ones, or if its policy always lets
+    such pods go.
     """
     labels = pod["metadata"].get("labels") or {}
     namespace = call.info.namespace
@@ -112,7 +116,7 @@ async def _charge(context: Writing, budgets: Target, call: VerbCall, pod: Object
     if len(found) > 1:
         text = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
         raise InternalError(text)
-    if not _is_ready(pod) and _is_healthy(budgets.stored.load(found[0])):
+    if not _is_ready(pod) and _spares_unready(budgets.stored.load(found[0])):
         return False
     write = Write(
         target=budgets,
@@ -136,7 +140,9 @@ async def _charge(context: Writing, budgets: Target, call: VerbCall, pod: Object
     return True
 
 
-def _is_healthy(budget: Object) -> bool:
+def _spares_unready(budget: Object) -> bool:
+    if budget["spec"].get("unhealthyPodEvictionPolicy") == _ALWAYS:
+        return True
     status: Mapping[str, int] = budget.get("status") or {}
     return status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0
 

@@ -79,9 +79,9 @@ class ListOptionsTests(SynchronousTestCase):
             self.assertEqual(error.message, f'ListOptions.meta.orch.io "" is invalid: {text}')
             assert error.details is not None
             self.assertEqual((error.details["group"], error.details["kind"]), ("meta.orch.io", "ListOptions"))
-        error = self.assertRaises(Invalid, list_options, "resourceVersionMatch=foo", True)
+        error = self.assertRaises(Invalid, list_options, f"resourceVersionMatch=foo&continue={TOKEN}", True)
         assert error.details is not None
-        self.assertEqual(len(error.details["causes"]), 3)
+        self.assertEqual(len(error.details["causes"]), 4)
 
     def test_bad_values(self) -> None:
         """A value that cannot be parsed is a 400 (reference READ-7, READ-11)."""
@@ -127,6 +127,7 @@ class ListOptionsTests(SynchronousTestCase):
             (f"{send}&{match}", True, off, [f"{gate} gate is enabled"]),
             (match, True, on, [unless]),
             (match, True, off, [unless]),
+            (f"{send}&{match}&continue=x", True, on, [f"{MATCH} is forbidden when continue is provided"]),
             (f"{send}&{match}&resourceVersion=1", False, on, ["sendInitialEvents is forbidden for list"]),
             (f"{match}&{send}", True, unknown, [f"{MATCH} is forbidden for watch"]),
         ]:

@@ -43,6 +43,13 @@ class AdditionsTests(SynchronousTestCase):
             spec, container = (codecs.schemas.struct(f"{core}.{name}").keys for name in ("PodSpec", "Container"))
             self.assertEqual(("schedulingGates" in spec, "restartPolicy" in container), (gates, sidecars))
 
+    def test_sub_resources_follow_the_release(self) -> None:
+        """Pods have a sub-resource for resizes since 1.32 (reference KIND-90, KIND-99)."""
+        for minor, expected in ((31, False), (32, True)):
+            catalogue = Catalogue.load(Naming.orch(), Additions((1, minor)))
+            pods = next(each for each in catalogue.resources if each.plural == "pods")
+            self.assertEqual("resize" in {each.name for each in pods.subresources}, expected, minor)
+
     def test_values_follow_the_gate(self) -> None:
         """Values of a gate that is off by default are unknown, since nothing could drop them (reference KIND-90)."""
         gate = "TaintTolerationComparisonOperators"

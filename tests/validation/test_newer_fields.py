@@ -15,6 +15,7 @@ from tests.emulated import since
 from tests.verbs.served import MERGE, ServedCase
 
 CONTAINER = {"name": "main", "image": "web:1"}
+HOST_IPS = {**CONTAINER, "env": [{"name": "IPS", "valueFrom": {"fieldRef": {"fieldPath": "status.hostIPs"}}}]}
 NEVER = {"restartPolicy": "Never"}
 PODS, JOBS = "pods", "/apis/batch/v1/namespaces/default/jobs"
 SETS = "/apis/apps/v1/namespaces/default/statefulsets"
@@ -177,6 +178,10 @@ class PodTests(NewerCase):
             'spec.securityContext.supplementalGroupsPolicy: Unsupported value: "Other": ',
             'spec.volumes[0].image.pullPolicy: Unsupported value: "Other": ',
         )  # fmt: skip
+
+    def test_host_ips(self) -> None:
+        """A variable may show all addresses of the host (reference KIND-96)."""
+        self.done("POST", PODS, pod("addresses", containers=[HOST_IPS]))
 
     def test_resizes(self) -> None:
         """The sub-resource changes cpu and memory, and nothing else (reference KIND-99)."""
@@ -449,6 +454,12 @@ class EmulatedTests(NewerCase):
         answer = self.send("POST", PODS, pod("probe", initContainers=[first]))
         self.assertIn("must not be set for init containers", answer.json["message"])
 
+    def test_host_ips(self) -> None:
+        """A variable cannot show the addresses of the host before 1.28 (reference KIND-96)."""
+        place = "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath"
+        text = f'{place}: Invalid value: "status.hostIPs": error converting fieldPath: field label not supported: '
+        self.refused(PODS, pod("addresses", containers=[HOST_IPS]), text)
+
     def test_features_that_1_24_leaves_off(self) -> None:
         """Fields that release 1.24 knows and leaves off are dropped (reference KIND-91)."""
         spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "minDomains": 2}
@@ -491,3 +502,20 @@ class GenerationTests(NewerCase):
             found = self.done("PATCH", f"{PODS}/{path}", change, MERGE)
             self.assertEqual(found["metadata"]["generation"], expected, path)
         self.assertEqual(found["status"]["observedGeneration"], 3)
+
+
+class ScaleToZeroTests(NewerCase):
+    more: ClassVar[Any] = {"feature_gates": (("HPAScaleToZero", "true"),)}
+
+    def test_minimum(self) -> None:
+        """With the gate, which release 1.24 leaves off, an autoscaler may end all pods (reference KIND-64)."""
+        external = {"metric": {"name": "queue"}, "target": {"type": "Value", "value": "5"}}
+        spec = {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 0,
+            "maxReplicas": 3,
+            "metrics": [{"type": "External", "external": external}],
+        }
+        path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+        found = self.done("POST", path, {"metadata": {"name": "web"}, "spec": spec})
+        self.assertEqual(found["spec"]["minReplicas"], 0)

@@ -74,6 +74,25 @@ class StorageTests(NewerCase):
         self.refused(f"{path}/fast", {"parameters": {"b": "c"}}, "parameters: Invalid value: ", method="PATCH")
 
 
+    def test_phases(self) -> None:
+        """The status of a volume has the time of its last change of phase (reference KIND-93)."""
+        path, since_when = "/api/v1/persistentvolumes", "lastPhaseTransitionTime"
+        nfs = {"server": "a", "path": "/a"}
+        spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "nfs": nfs}
+        made = self.done("POST", path, named("v", spec=spec))
+        began = made["metadata"]["creationTimestamp"]
+        self.assertEqual(made["status"], {"phase": "Pending", since_when: began})
+        given = "2024-01-01T00:00:00Z"
+        for status, kept in (
+            ({"phase": "Available", since_when: given}, True),
+            ({"message": "x"}, True),
+            ({"phase": "Bound"}, False),
+        ):
+            found = self.done("PATCH", f"{path}/v/status", {"status": status}, MERGE)["status"]
+            self.assertEqual(found[since_when] == given, kept, status)
+        self.assertGreaterEqual(found[since_when], began)
+
+
 @since(LAST)
 class DeviceTests(NewerCase):
     """The kinds of group resource."""
@@ -196,6 +215,17 @@ class FlowControlTests(NewerCase):
             f"{FLOW}/v1beta2/{LEVELS}", self.level("b", assuredConcurrencyShares=-1),
             "spec.limited.assuredConcurrencyShares: Invalid value: -1: must be positive",
         )  # fmt: skip
+
+
+@since(LAST)
+class KeptTests(NewerCase):
+    def test_as_in_the_release(self) -> None:
+        """Endpoints cause no warning, and addresses of Services no objects (reference KIND-106)."""
+        answer = self.send("POST", "endpoints", named("old"))
+        self.assertEqual((answer.code, answer.headers.get("warning")), (201, None))
+        self.done("POST", "services", named("web", spec={"ports": [{"port": 80}]}))
+        for plural in ("servicecidrs", "ipaddresses"):
+            self.assertEqual(self.done("GET", f"{NETWORK}/{plural}")["items"], [], plural)
 
 
 class EmulatedKindTests(NewerCase):

@@ -8,6 +8,7 @@ import orjson
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
+from orchtw.config.releases import NEWEST, OLDEST
 from tests.emulated import since
 from tests.in_process import InProcessServer
 from tests.registry.custom.definitions import (
@@ -89,8 +90,14 @@ class RuleTests(RuleCase):
         self.assertEqual(field, "status")
 
     async def test_wrong_values(self) -> None:
-        """A wrong type is reported without the rules."""
-        await self.start()
+        """A wrong type keeps rules from running, which since 1.25 is reported too (reference CRD-72)."""
+        await self.start(emulated_version=NEWEST)
+        found = await self.create("lamp-a", replicas="x")
+        self.assertEqual([field for field, _ in found], ["spec.replicas", "<nil>"])
+
+    async def test_wrong_values_in_the_release(self) -> None:
+        """In 1.24 a wrong type is reported alone (reference CRD-72)."""
+        await self.start(emulated_version=OLDEST)
         found = await self.create("lamp-a", replicas="x")
         self.assertEqual([field for field, _ in found], ["spec.replicas"])
 

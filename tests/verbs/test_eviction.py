@@ -6,12 +6,14 @@ from typing import Any
 
 from orchtw.errors import Forbidden
 from orchtw.verbs.eviction import check_budget
+from tests.emulated import since
 from tests.verbs.answered import Case
 
 PODS = "/api/v1/namespaces/default/pods"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 EVICTION = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
 REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
+MERGE = {"content-type": "application/merge-patch+json"}
 SPEC = {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}
 
 
@@ -96,6 +98,26 @@ class EvictionTests(Case):
         await self.budget(desiredHealthy=3, currentHealthy=2)
         await self.pod(ready=False, app="web")
         await self.evict(429)
+
+    @since((1, 26))
+    async def test_unready_and_let_go(self) -> None:
+        """By the policy AlwaysAllow an unready pod goes at any time, and costs nothing (reference KIND-23)."""
+        await self.budget(desiredHealthy=3, currentHealthy=2)
+        await self.pod(ready=False, app="web")
+        for policy, code in (("IfHealthyBudget", 429), ("AlwaysAllow", 201)):
+            change = {"spec": {"unhealthyPodEvictionPolicy": policy}}
+            await self.send("PATCH", f"{BUDGETS}/b", 200, change, MERGE)
+            await self.evict(code)
+        self.assertEqual(await self.charged(), (0, []))
+        self.assertTrue(await self.is_going())
+
+    @since((1, 26))
+    async def test_ready_and_needed(self) -> None:
+        """The policy is about unready pods: ready ones are protected as before (reference KIND-98)."""
+        await self.budget()
+        await self.pod(app="web")
+        await self.send("PATCH", f"{BUDGETS}/b", 200, {"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}}, MERGE)
+        self.assertIn("budget", (await self.evict(429))["message"])
 
     async def test_every_pod(self) -> None:
         """An empty selector means every pod of the namespace in policy/v1, and none in policy/v1beta1."""

@@ -118,6 +118,22 @@ class SelectableFieldTests(Case):
             self.assertEqual(why, "field label not supported: spec.colour")
 
 
+@since((1, 35))
+class ObservedGenerationTests(Case):
+    async def test_written(self) -> None:
+        """Clients can write the generations that they observed; the server sets none (reference CRD-74)."""
+        await serve(self.server, version("v1"))
+        url = f"{DEFINITIONS}/lamps.{GROUP}"
+        self.assertNotIn("observedGeneration", (await self.ask("GET", url))["status"])
+        condition = {"type": "Checked", "status": "True", "observedGeneration": 1}
+        change = {"status": {"observedGeneration": 1, "conditions": [condition]}}
+        await self.send("PATCH", f"{url}/status", 200, orjson.dumps(change), MERGE)
+        found = (await self.ask("GET", url))["status"]
+        self.assertEqual(found["observedGeneration"], 1)
+        (kept,) = (each for each in found["conditions"] if each["type"] == "Checked")
+        self.assertEqual(kept["observedGeneration"], 1)
+
+
 class EarlierReleaseTests(Case):
     async def setUp(self) -> None:  # type: ignore[override]
         self.server = InProcessServer(reactor, self.mktemp(), emulated_version="1.24")

@@ -9,12 +9,14 @@ import orjson
 
 from orchtw.apply.json_patch import CannotApply, json_patch
 from orchtw.apply.merge_type import LEAF_SHAPE, ListType, MapType, Type, of_value
+from orchtw.apply.type_check import fits, problems
 from orchtw.apply.typed import merge_maps
 from orchtw.errors import StatusError
 from orchtw.schema.codec.json_text import check_parts, load_json
 from orchtw.wire.objects import Object
 
 _TEST_FAILED: Final = ": test failed"
+_UNTYPED: Final = "error applying patch: failed to convert patch object to typed object: "
 _ATOMIC: Final = "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: "
 _UNKNOWN: Final = Type(LEAF_SHAPE)
 
@@ -28,6 +30,9 @@ class CannotMutate(Exception):
 
 def merged(kind: MapType, before: Object, configuration: Object, read: Read) -> Object:
     """Return an object merged with an apply configuration, which owns nothing. Raises CannotMutate."""
+    if not fits(kind, configuration):
+        wrong = problems(kind, configuration)
+        raise CannotMutate(_UNTYPED + (wrong[0] if len(wrong) == 1 else "\n  ".join(("errors:", *wrong))))
     atomic = list(_atomic(kind, configuration, ""))
     if atomic:
         raise CannotMutate(_ATOMIC + ", ".join(atomic))

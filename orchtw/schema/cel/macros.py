@@ -214,11 +214,14 @@ def _transforming(name: str, result: Result, make: Make) -> dict[tuple[str, int]
     }
 
 
+_ONE_PAIR: Final = Macro(conditions=1, sign="_?_:_", result=None, make=_one_pair, variables=2)
+
 TWO_VARIABLES: Final = {
     ("existsOne", 2): MACROS["exists_one", 2],
     ("all", 3): Macro(conditions=1, sign="_&&_", result=None, make=_decided_by_pairs(False), variables=2),
     ("exists", 3): Macro(conditions=1, sign="_||_", result=None, make=_decided_by_pairs(True), variables=2),
-    ("existsOne", 3): Macro(conditions=1, sign="_?_:_", result=None, make=_one_pair, variables=2),
+    ("existsOne", 3): _ONE_PAIR,
+    ("exists_one", 3): _ONE_PAIR,
     **_transforming("transformList", lambda _, last: list_of(last), _transformed_list),
     **_transforming("transformMap", lambda variables, last: map_of(variables[0], last), _transformed_map),
     **_transforming("transformMapEntry", lambda _, last: last, _transformed_entries),

@@ -115,8 +115,8 @@ class CustomCodec:
     def normalise(self, value: object) -> dict[str, Any]:
         """Return a JSON-shaped value as canonical dict, pruned, without defaults; kind and apiVersion may be absent.
 
-        Raises BadRequest (400) for another version and for wrong metadata, and Invalid (422) for another kind and
-        for values of wrong types.
+        Raises BadRequest (400) for another version and for wrong metadata, and Invalid (422) for another kind and,
+        unless errors of unchanged values are dropped, for values of wrong types.
         """
         return self._read(value, [], fill=False)
 
@@ -220,10 +220,16 @@ class CustomCodec:
         found = [] if self._is_certain(new) else self._direct_causes(new, self.schema.structure(), "", old)
         if self._rules is None or (found and not self._terms.tells_unchecked):
             return Outcome(found, [])
-        if any(each.reason in _BLOCKING for each in found):
-            return Outcome([*found, _UNCHECKED[self._terms.quotes_null]], [])
+        if unchecked := self._unchecked(found):
+            return Outcome(found + unchecked, [])
         outcome = self._rules.outcome(new, old, self._terms)
         return Outcome(found + outcome.causes, outcome.excused)
+
+    def _unchecked(self, found: Sequence[Cause]) -> list[Cause]:
+        """Return the cause for rules that are not looked at beside the causes that were found."""
+        if not (self._has_rules and self._terms.tells_unchecked and any(each.reason in _BLOCKING for each in found)):
+            return []
+        return [_UNCHECKED[self._terms.quotes_null]]
 
     def check_part(self, key: str, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
         """Return the causes of the part under one of the top keys, with paths below it."""
@@ -327,8 +333,9 @@ class CustomCodec:
         obj = shaper.root(value, self.schema.structure())
         causes = self._direct_causes(self.type.of(obj), self.schema.structure(), "")
         lost += shaper.lost
-        if causes and (is_unfit or any(each.reason == _WRONG_TYPE for each in causes)):
-            raise self._invalid(obj, causes)
+        # Ratcheting may excuse a value of a wrong type: that is decided with the stored object, by `outcome`.
+        if causes and not self._terms.ratchets and (is_unfit or any(each.reason == _WRONG_TYPE for each in causes)):
+            raise self._invalid(obj, causes + self._unchecked(causes))
         return obj
 
     def _findings(self, value: Any, text: bytes, *, pruned: bool) -> list[str]:

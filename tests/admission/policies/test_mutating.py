@@ -49,6 +49,14 @@ class MutatingTests(PolicyCase):
         text = f'deployments.apps "d" is forbidden: {DENIED}{why}.spec.template.spec.containers[name="c"].command'
         self.assertStatus(answer, 403, "Invalid", text)
 
+    async def test_unknown_fields(self) -> None:
+        """Fields that the kind does not have cannot be merged (reference POLICY-12)."""
+        await self.put(mutating("Object{spec: Object.spec{replica: 3}}", rules=[DEPLOYMENTS]))
+        answer = await self.deploy()
+        why = "error applying patch: failed to convert patch object to typed object: "
+        text = f'deployments.apps "d" is forbidden: {DENIED}{why}.spec.replica: field not declared in schema'
+        self.assertStatus(answer, 403, "Invalid", text)
+
     async def test_type_names(self) -> None:
         """Messages are named by their place (reference POLICY-12)."""
         await self.put(mutating("Object{metadata: Object.spec{name: 'y'}}"))

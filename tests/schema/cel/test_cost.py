@@ -96,6 +96,20 @@ class EstimateTests(SynchronousTestCase):
         for schema, repeats in ((INTEGER, 1_572_864), (TEXT, 1_048_576), ({"type": "boolean"}, 629_145)):
             self.assertEqual(verdict(schema, "self == self").repeats, repeats)
 
+    def test_newer_functions(self) -> None:
+        """Sets cost the product of both sizes, lists one for each element, texts what is read (reference CRD-68)."""
+        self.check(
+            (INTEGERS, "sets.contains(self, self)", 2 + 5 * 5),
+            (INTEGERS, "sets.equivalent(self, self)", 2 + 5 * 5),
+            (INTEGERS, "self.distinct() == self", 2 + 5 + 1),
+            (INTEGERS, "self.reverse() == self", 2 + 5 + 1),
+            (SHORT, "isIP(self)", 1 + 4),
+            (SHORT, "ip.isCanonical(self)", 1 + 2 * 4),
+            (SHORT, "isSemver(self)", 1 + 4),
+            (SHORT, "strings.quote(self) == 'a'", 1 + 2 * 4 + 1),
+            (SHORT, "!format.dns1123Label().validate(self).hasValue()", 1 + 1 + 16 * 4 + 1 + 1),
+        )
+
     def test_unknown_sizes(self) -> None:
         """Results of functions are unbounded, unless their arguments bound them (reference CRD-32)."""
         found = verdict(SHORT, "url(self).getHost() == url(self).getHost()")

@@ -124,6 +124,7 @@ SAMPLES: dict[tuple[int, int], dict[str, Any]] = {
         "[1, 2].exists(i, v, i == 0 && v == 2)": False,
         "[1, 2].existsOne(i, v, v > 1)": True,
         "[1, 2].existsOne(v, v > 1)": True,
+        "[1, 2].exists_one(i, v, v > 1)": True,
         '{"a": 1}.all(k, v, k == "a" && v == 1)': True,
         "[5, 6].transformList(i, v, i * v)": [0, 6],
         "[5, 6].transformList(i, v, i > 0, v)": [6],
@@ -146,6 +147,8 @@ SAMPLES: dict[tuple[int, int], dict[str, Any]] = {
     (1, 34): {
         "[1, 2, 3].slice(1, 2)": [2],
         "[[1], [2, 3]].flatten()": [1, 2, 3],
+        "[[1], [2, 3]].flatten()[2] + [[1], [2]].flatten().size()": 5,
+        "dyn([1, 2]).flatten()": [1, 2],
         "[[[1]], [[2]]].flatten(2)": [1, 2],
         "lists.range(3)": [0, 1, 2],
         "[1, 2, 1].distinct()": [1, 2],

@@ -121,8 +121,13 @@ class ValidatorTests(SynchronousTestCase):
             "correct the existing errors to complete validation"
         )
         self.assertEqual([*map(str, codec.check(obj, None))], ["spec.b: Too long: may not be longer than 1", why])
+        failure = self.assertRaises(Invalid, codec.normalise, widget_of(spec={"a": "x"}))
+        self.assertTrue(failure.message.endswith(f", {why}]"), failure.message)
         codec._terms = ValidationTerms(quotes_null=True)
         self.assertEqual(str(codec.check(obj, None)[1]), why.replace("null", '"null"'))
+        codec._terms = ValidationTerms(tells_unchecked=False)
+        failure = self.assertRaises(Invalid, codec.normalise, widget_of(spec={"a": "x"}))
+        self.assertNotIn("<nil>", failure.message)
 
     def test_forms(self) -> None:
         """Causes have the forms of the release that is reported: units, lists and objects (reference CRD-72)."""
@@ -192,6 +197,20 @@ class ValidatorTests(SynchronousTestCase):
         ):
             new = codec.normalise(widget_of(spec={**bad, **change}))
             self.assertEqual([cause.field for cause in codec.check(new, old)], expected, change)
+
+    def test_unchanged_types(self) -> None:
+        """With ratcheting, a value may keep a type that the schema no longer has (reference CRD-73)."""
+        codec = spec_codec(a=INTEGER, b=TEXT)
+        codec._terms = ValidationTerms(ratchets=True)
+        old = codec.normalise(widget_of(spec={"a": "1"}))
+        for spec, expected in (
+            ({"a": "1", "b": "x"}, []),
+            ({"a": "2"}, ["spec.a"]),
+            ({"a": "1", "b": 2}, ["spec.b"]),
+        ):
+            new = codec.normalise(widget_of(spec=spec))
+            self.assertEqual([cause.field for cause in codec.check(new, old)], expected, spec)
+        self.assertEqual([cause.field for cause in codec.check(old, None)], ["spec.a"])
 
     def test_excused_rules(self) -> None:
         """With ratcheting, a broken rule about a value that has not changed is a warning (reference CRD-73)."""

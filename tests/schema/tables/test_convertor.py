@@ -217,6 +217,32 @@ class CellsTests(SynchronousTestCase):
         ]:
             self.assertEqual(self.pod(**status)["Status"], text)
 
+    def test_sidecars(self) -> None:
+        """Sidecars that have started do not hold up the rest, and count among the containers (reference TABLE-11)."""
+        sidecar = {"name": "s", "restartPolicy": "Always"}
+        spec = {"containers": [{"name": "a"}], "initContainers": [sidecar, {"name": "i"}]}
+        up = {"name": "s", "ready": True, "started": True, "restartCount": 2, "state": {"running": {}}}
+        done: Any = {"name": "i", "restartCount": 3, "state": {"terminated": {"exitCode": 0}}}
+        main = {"name": "a", "ready": True, "restartCount": 1, "state": {"running": {}}}
+        initialized = [{"type": "Initialized", "status": "True"}]
+        for first, second, more, expected in (
+            ({**up, "started": False}, {"name": "i"}, {}, ("0/2", "Init:0/2", "2")),
+            (up, {"name": "i", "state": {"running": {}}}, {}, ("1/2", "Init:1/2", "2")),
+            (up, done, {}, ("2/2", "Running", "3")),
+            ({**up, "ready": False}, done, {}, ("1/2", "Running", "3")),
+            ({**up, "started": False}, done, {"conditions": initialized}, ("1/2", "Init:0/2", "3")),
+            ({"name": "s", "ready": True, "state": done["state"]}, done, {}, ("1/2", "Running", "1")),
+        ):
+            status = {"phase": "Running", "initContainerStatuses": [first, second], "containerStatuses": [main]}
+            status |= more
+            cells = self.cells("v1", "Pod", spec=spec, status=status)
+            self.assertEqual((cells["Ready"], cells["Status"], cells["Restarts"]), expected, status)
+
+    def test_gated_pod(self) -> None:
+        """A pod that scheduling gates hold back says so (reference TABLE-11)."""
+        condition = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}
+        self.assertEqual(self.pod(phase="Pending", conditions=[condition])["Status"], "SchedulingGated")
+
     def test_ending_pod(self) -> None:
         """A pod under deletion is terminating, or unknown once its node is lost (reference TABLE-11)."""
         meta = {"name": "x", "deletionTimestamp": "2024-01-01T00:00:00Z"}

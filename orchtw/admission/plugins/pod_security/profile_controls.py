@@ -22,20 +22,39 @@ from orchtw.wire.objects import Object
 _LABEL_TYPES: Final = frozenset(("", "container_t", "container_init_t", "container_kvm_t"))
 _CONFINING: Final = ("Localhost", "RuntimeDefault")
 _SECCOMP: Final = "seccompProfile"
+_APP_ARMOR: Final = "appArmorProfile"
 
 
 def app_armor(pod: Subject) -> Violation | None:
-    """Forbid AppArmor profiles other than the runtime's default and local ones."""
+    """Forbid AppArmor profiles other than the runtime's default and local ones, in annotations and fields."""
     prefix = pod.keys.container_apparmor
     bad = [
         _annotation(key, profile)
         for key, profile in pod.annotations.items()
         if key.startswith(prefix) and profile not in ("", DEFAULT) and not profile.startswith(LOCAL)
     ]
-    if not bad:
+    own, others = _armor(pod.security), [(name, each) for name, _, each in pod.containers if _APP_ARMOR in each]
+    wrong = [name for name, each in others if _armor(each)]
+    values = sorted({found for found in (own, *(_armor(each) for _, each in others)) if found}) + sorted(bad)
+    if not values:
         return None
     one = "forbidden AppArmor profile"
-    return Violation(plural(one, f"{one}s", len(bad)), listed(sorted(bad)))
+    detail = listed(values) if len(values) == len(bad) else _armor_detail(bool(own), wrong, len(bad), values)
+    return Violation(plural(one, f"{one}s", len(values)), detail)
+
+
+def _armor(security: Object) -> str:
+    """Return the type of an AppArmor profile that does not confine; empty if there is none."""
+    profile = security.get(_APP_ARMOR)
+    return "" if profile is None or _confines(profile) else _type(profile)
+
+
+def _armor_detail(own: bool, names: Sequence[str], annotations: int, values: Sequence[str]) -> str:
+    """Name what sets profiles, which since release 1.30 fields can, beside annotations."""
+    who = [setters(own, names)] if own or names else []
+    if annotations:
+        who.append(plural("annotation", "annotations", annotations))
+    return f"{' and '.join(who)} must not set AppArmor profile type to {quoted(values)}"
 
 
 def selinux(pod: Subject) -> Violation | None:

@@ -58,7 +58,7 @@ def _container_causes(
     causes += group_causes(f"{at}.runAsGroup", policy.groups, None if group is None else [group])
     options = effective(own, pod_security, "seLinuxOptions")
     causes += profile_rules.selinux(f"{at}.seLinuxOptions", options, policy.selinux)
-    causes += profile_rules.app_armor(pod, container["name"], policy.app_armor, keys)
+    causes += profile_rules.app_armor(pod, container, policy.app_armor, keys)
     causes += profile_rules.container_seccomp(pod, container, policy.seccomp, keys)
     if own.get("privileged") and not policy.says("privileged"):
         causes.append(invalid(f"{at}.privileged", True, "Privileged containers are not allowed"))

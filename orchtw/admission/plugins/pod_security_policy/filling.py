@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from orchtw.admission.plugins.pod_security_policy.ids import NOT_ROOT
 from orchtw.admission.plugins.pod_security_policy.policy import SecurityPolicy
+from orchtw.admission.plugins.pod_security_policy.profile_rules import app_armor_field
 from orchtw.registry.groups.core.pod_annotations import CONTAINER_LISTS, AnnotationKeys, annotations_of
 from orchtw.registry.groups.core.seccomp import field_of
 from orchtw.wire.objects import Object
@@ -105,7 +106,7 @@ def _annotations(pod: Object, policy: SecurityPolicy, keys: AnnotationKeys) -> O
     if policy.app_armor.default:
         for container in (each for key in CONTAINER_LISTS for each in spec.get(key) or ()):
             key = keys.container_apparmor + container["name"]
-            if not annotations.get(key):
+            if not annotations.get(key) and app_armor_field(pod, container) is None:
                 more[key] = policy.app_armor.default
     return more
 

@@ -37,17 +37,28 @@ def _same(key: str, found: str, wanted: str) -> bool:
     return sorted(one[2].split(",")) == sorted(other[2].split(","))
 
 
-def app_armor(pod: Object, name: str, profiles: Profiles, keys: AnnotationKeys) -> list[Cause]:
+def app_armor(pod: Object, container: Object, profiles: Profiles, keys: AnnotationKeys) -> list[Cause]:
     """Return the causes that reject the AppArmor profile of a container."""
     if profiles.allowed is None:
         return []
-    key = keys.container_apparmor + name
-    profile, field = annotations_of(pod).get(key, ""), f"{_PLACE}[{key}]"
+    key = keys.container_apparmor + container["name"]
+    set_by_field = app_armor_field(pod, container)
+    profile = annotations_of(pod).get(key, "") if set_by_field is None else annotation_for(set_by_field)
+    field = f"{_PLACE}[{key}]"
     if not profile:
         return [forbidden(field, "AppArmor profile must be set")]
     if profile in profiles.allowed:
         return []
     return [forbidden(field, f"{profile} is not an allowed profile. Allowed values: {go_quote(profiles.told)}")]
+
+
+def app_armor_field(pod: Object, container: Object) -> Object | None:
+    """Return the AppArmor profile in the fields that release 1.30 added: nodes obey it before an annotation."""
+    for holder in (container, pod["spec"]):
+        if (found := (holder.get("securityContext") or {}).get("appArmorProfile")) is not None:
+            profile: Object = found
+            return profile
+    return None
 
 
 def pod_seccomp(pod: Object, profiles: Profiles, keys: AnnotationKeys) -> list[Cause]:

@@ -85,12 +85,16 @@ class AutoscalerStrategy(Strategy):
     """
 
     _in_containers = False
+    _to_zero = False
 
     def configure(self, gates: Mapping[str, bool]) -> None:
         self._in_containers = gates["HPAContainerMetrics"]
+        self._to_zero = gates["HPAScaleToZero"]
 
     def validate_sent(self, new: Object, old: Object | None, sent: Sent) -> list[Cause]:
-        return validate_sent_autoscaler(new, old, sent, self.naming, in_container=self._in_containers)
+        return validate_sent_autoscaler(
+            new, old, sent, self.naming, in_container=self._in_containers, to_zero=self._to_zero
+        )
 
     def set_defaults(self, obj: Object) -> None:
         set_autoscaler_defaults(obj, self.naming)

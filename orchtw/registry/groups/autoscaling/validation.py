@@ -27,17 +27,18 @@ _POSITIVE = "must be greater than zero"
 
 
 def validate_sent_autoscaler(
-    new: Object, old: Object | None, sent: Sent, naming: Naming, *, in_container: bool = False
+    new: Object, old: Object | None, sent: Sent, naming: Naming, *, in_container: bool = False, to_zero: bool = False
 ) -> list[Cause]:
     """Validate an autoscaler of any version; causes name the fields of autoscaling/v2.
 
-    `in_container`: metrics of single containers are allowed.
+    `in_container`: metrics of single containers are allowed. `to_zero`: so is a minimum of no replicas, which one
+    that has it may keep.
     """
     if sent.subresource:
         return []
     spec = as_hub(sent.obj, naming).get("spec") or {}
     before = {} if old is None else as_hub(old, naming).get("spec") or {}
-    causes = _replica_causes(spec, 0 if before.get("minReplicas") == 0 else 1)
+    causes = _replica_causes(spec, 0 if to_zero or before.get("minReplicas") == 0 else 1)
     causes += reference_causes("spec.scaleTargetRef", spec.get("scaleTargetRef") or {})
     causes += _metrics_causes(spec, in_container=in_container or uses_containers(before))
     for direction, rules in (spec.get("behavior") or {}).items():

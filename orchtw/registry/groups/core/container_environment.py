@@ -13,20 +13,27 @@ from orchtw.values.causes import invalid, required
 from orchtw.values.names import SUBDOMAIN_NAME, config_key, dns_subdomain, environment_variable
 from orchtw.wire.objects import Object
 
-_FIELDS: Final = frozenset(
+FIELDS: Final = frozenset(
     (
         *("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName"),
         *("status.hostIP", "status.podIP", "status.podIPs"),
     )
 )
 """Fields of the pod that a variable may show, beside single labels and annotations."""
+
+FIELDS_WITH_HOST_IPS: Final = FIELDS | {"status.hostIPs"}
+"""The same with gate PodHostIPs, since release 1.28."""
+
 _NO_SOURCE: Final = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
 _TWO_SOURCES: Final = "may not have more than one field specified at a time"
 _NO_MAP: Final = "must specify one of: `configMapRef` or `secretRef`"
 
 
-def variable_causes(variables: Sequence[Object]) -> list[Cause]:
-    """Return the causes that reject `env`: each variable has a name, and one value or source."""
+def variable_causes(variables: Sequence[Object], fields: frozenset[str] = FIELDS) -> list[Cause]:
+    """Return the causes that reject `env`: each variable has a name, and one value or source.
+
+    `fields` are those of the pod that a variable may show.
+    """
     causes: list[Cause] = []
     for index, variable in enumerate(variables):
         name = variable.get("name")
@@ -34,18 +41,18 @@ def variable_causes(variables: Sequence[Object]) -> list[Cause]:
             causes.append(required(f"env[{index}].name"))
         elif texts := environment_variable(name):
             causes += [invalid(f"env[{index}].name", name, text) for text in texts]
-        if "valueFrom" in variable and (found := _source_causes(variable)):
+        if "valueFrom" in variable and (found := _source_causes(variable, fields)):
             causes += within(f"env[{index}].valueFrom", found)
         if len(causes) > MAX_CAUSES:
             break
     return causes
 
 
-def _source_causes(variable: Object) -> list[Cause]:
+def _source_causes(variable: Object, fields: frozenset[str]) -> list[Cause]:
     source = variable["valueFrom"]
     causes: list[Cause] = []
     for key, reference in source.items():
-        found = _reference_causes(key, reference)
+        found = _reference_causes(key, reference, fields)
         if found:
             causes += within(key, found)
     if not source:
@@ -57,9 +64,9 @@ def _source_causes(variable: Object) -> list[Cause]:
     return causes
 
 
-def _reference_causes(key: str, reference: Object) -> list[Cause]:
+def _reference_causes(key: str, reference: Object, fields: frozenset[str]) -> list[Cause]:
     if key == "fieldRef":
-        return field_ref_causes(reference, _FIELDS)
+        return field_ref_causes(reference, fields)
     if key == "resourceFieldRef":
         return resource_ref_causes(reference, in_volume=False)
     if key == "fileKeyRef":

@@ -8,7 +8,12 @@ from typing import Final
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming.names import Naming
 from orchtw.registry.groups.core import newer_pods
-from orchtw.registry.groups.core.container_environment import import_causes, variable_causes
+from orchtw.registry.groups.core.container_environment import (
+    FIELDS,
+    FIELDS_WITH_HOST_IPS,
+    import_causes,
+    variable_causes,
+)
 from orchtw.registry.groups.core.container_mounts import mount_causes
 from orchtw.registry.groups.core.container_resources import resource_causes
 from orchtw.registry.groups.core.container_security import (
@@ -35,8 +40,10 @@ _NOT_EPHEMERAL: Final = (
 _NOT_EPHEMERAL_TEXT: Final = "cannot be set for an Ephemeral Container"
 
 
-def _container_check(naming: Naming, *, restarts: bool) -> Check:
-    """Return the check of a container; `restarts`: any container may have a restart policy and rules."""
+def _container_check(naming: Naming, gates: Mapping[str, bool]) -> Check:
+    """Return the check of a container."""
+    restarts = gates["ContainerRestartRules"]
+    fields = FIELDS_WITH_HOST_IPS if gates["PodHostIPs"] else FIELDS
 
     def check_container(new: Object, old: Object | None) -> list[Cause]:
         """Validate a container: the common fields first, the rare ones only if present."""
@@ -45,7 +52,7 @@ def _container_check(naming: Naming, *, restarts: bool) -> Check:
         if get("terminationMessagePolicy") not in _POLICIES:
             causes += _policy_causes(new)
         if variables := get("env"):
-            causes += variable_causes(variables)
+            causes += variable_causes(variables, fields)
         if imports := get("envFrom"):
             causes += import_causes(imports)
         if resources := get("resources"):
@@ -113,7 +120,7 @@ def check_http_get(new: Object, old: Object | None) -> list[Cause]:
 
 def checks(naming: Naming, gates: Mapping[str, bool]) -> Mapping[str, Check]:
     """Return the checks by message name."""
-    check_container = _container_check(naming, restarts=gates["ContainerRestartRules"])
+    check_container = _container_check(naming, gates)
     return {
         _CORE + "Container": check_container,
         _CORE + "EphemeralContainerCommon": check_container,

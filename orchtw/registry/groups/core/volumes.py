@@ -24,6 +24,8 @@ _VOLUME_TAIL = ("persistentVolumeReclaimPolicy", "storageClassName", "mountOptio
     "volumeAttributesClassName",
 )
 
+_PHASE_SINCE = "lastPhaseTransitionTime"
+
 
 def set_volume_defaults(volume: Object) -> None:
     """Fill in the defaults of a persistent volume; a spec inside a volume attachment gets none of them."""
@@ -44,6 +46,29 @@ def set_claim_defaults(claim: Object) -> None:
 def set_claim_spec_defaults(spec: Object) -> None:
     """Fill in the defaults of a claim's spec."""
     round_up(spec["resources"], "limits", "requests")
+
+
+class VolumeStrategy(Strategy):
+    """Strategy of persistent volumes, whose status has the time of the last change of their phase."""
+
+    _tells_times = False
+
+    def configure(self, gates: Mapping[str, bool]) -> None:
+        self._tells_times = gates["PersistentVolumeLastPhaseTransitionTime"]
+
+    def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
+        super().prepare_for_create(obj, user)
+        if self._tells_times:
+            obj["status"] = {**(obj.get("status") or {}), _PHASE_SINCE: obj["metadata"]["creationTimestamp"]}
+
+    def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
+        """Return the volume with its status, and the time if the phase changes and the writer gives none."""
+        kept = super().prepare_for_status(new, old, now)
+        status, before = kept.get("status") or {}, old.get("status") or {}
+        if self._tells_times and status.get("phase") != before.get("phase"):
+            if status.get(_PHASE_SINCE) in (None, before.get(_PHASE_SINCE)):
+                kept["status"] = {**status, _PHASE_SINCE: now}
+        return kept
 
 
 class ClaimStrategy(Strategy):
@@ -100,6 +125,7 @@ def _is_known(source: Object, naming: Naming) -> bool:
 PERSISTENT_VOLUME = KindRecord(
     group="",
     kind="PersistentVolume",
+    strategy=VolumeStrategy,
     set_defaults=set_volume_defaults,
     validate=validate_volume,
     cells=cells_core.volume,

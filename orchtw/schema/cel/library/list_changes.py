@@ -85,7 +85,6 @@ def _associated(frame: Frame, found: list[Any], keys: list[Any]) -> list[Any]:
 def _functions() -> Iterator[Overload]:
     yield overload("list(A).slice(int, int) -> list(A)", _slice, lambda found, *_: len(found) // 4)
     yield overload("list(list(A)).flatten() -> list(A)", _flatten, metered=True)
-    yield overload("list(dyn).flatten() -> list(dyn)", _flatten, metered=True)
     yield overload("list(dyn).flatten(int) -> list(dyn)", _flatten, metered=True)
     yield overload("lists.range(int) -> list(int)", _range, metered=True, namespaced=True)
     yield overload("list(A).distinct() -> list(A)", _distinct, metered=True)

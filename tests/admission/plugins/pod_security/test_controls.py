@@ -68,6 +68,18 @@ class BaselineTests(ControlCase):
         both = good_pod({f"{ARMOR}b": "x", f"{ARMOR}a": "unconfined"})
         self.check(BASELINE, both, f'forbidden AppArmor profiles ({ARMOR}a="unconfined", {ARMOR}b="x")')
 
+    def test_app_armor_fields(self) -> None:
+        """The fields that release 1.30 added are held to the same (reference PLUG-39)."""
+        for profile in ({"type": "RuntimeDefault"}, {"type": "Localhost", "localhostProfile": "x"}):
+            self.check(BASELINE, good_pod(securityContext={"appArmorProfile": profile}), "")
+        bad = {"type": "Unconfined"}
+        text = 'forbidden AppArmor profile ({} must not set AppArmor profile type to "Unconfined")'
+        self.check_pod_level(BASELINE, text, "appArmorProfile", bad)
+        both = good_pod({f"{ARMOR}c": "x"}, containers=[container("a", appArmorProfile=bad)])
+        what = f'"Unconfined", "{ARMOR}c="x""'
+        expected = f'container "a" and annotation must not set AppArmor profile type to {what}'
+        self.check(BASELINE, both, f"forbidden AppArmor profiles ({expected})")
+
     def test_capabilities(self) -> None:
         """Only those are added that containers have anyway."""
         usual = ["AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE"]

@@ -26,6 +26,7 @@ SHARED: Any = {
     "runAsNonRoot": FLAG,
     "runAsUser": st.integers(0, 2),
     "seccompProfile": PROFILE,
+    "appArmorProfile": PROFILE,
     "seLinuxOptions": OPTIONS,
     "windowsOptions": st.fixed_dictionaries({}, optional={"hostProcess": FLAG}),
 }

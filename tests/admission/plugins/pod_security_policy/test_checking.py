@@ -1,5 +1,6 @@
 """Violations of policies (reference PLUG-106 to PLUG-108)."""
 # covers: orchtw.admission.plugins.pod_security_policy.policy
+# covers: orchtw.admission.plugins.pod_security_policy.profile_rules
 # covers: orchtw.admission.plugins.pod_security_policy.volume_rules
 
 from __future__ import annotations
@@ -336,6 +337,12 @@ class ContainerTests(CheckingCase):
         text = 'unconfined is not an allowed profile. Allowed values: "runtime/default,localhost/a"'
         self.check(pod({f"container.{ARMOR}c": "unconfined"}), policy, f"{at}: {text}")
         self.check(pod({f"container.{ARMOR}c": "unconfined"}), policy_of())
+        loose = {"appArmorProfile": {"type": "Unconfined"}}
+        both = pod({f"container.{ARMOR}c": "localhost/a"}, securityContext=loose)
+        self.check(both, policy, f"{at}: {text}")  # a field counts before the annotation
+        own = {"appArmorProfile": {"type": "Localhost", "localhostProfile": "a"}}
+        both["spec"]["containers"] = [{"name": "c", "image": "i", "securityContext": own}]
+        self.check(both, policy)
 
     def test_order_and_bound(self) -> None:
         """Causes of the pod come first, then those of containers in order; very many are not told."""

@@ -133,3 +133,6 @@ class FillingTests(SynchronousTestCase):
         self.assertIs(self.filled(given, policy), given)
         field = pod({f"container.{ARMOR}c": "x"}, securityContext={"seccompProfile": {"type": "Unconfined"}})
         self.assertIs(self.filled(field, policy), field)
+        fields = {"seccompProfile": {"type": "Unconfined"}, "appArmorProfile": {"type": "Unconfined"}}
+        field = pod({"a": "b"}, securityContext=fields)
+        self.assertIs(self.filled(field, policy), field)

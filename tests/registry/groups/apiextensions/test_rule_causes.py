@@ -107,7 +107,7 @@ class ReleaseTests(SynchronousTestCase):
     NEWER = "!optional.of(self).hasValue()"
 
     def test_new(self) -> None:
-        """A new expression may use what the release before the emulated one has (reference CRD-66)."""
+        """A new expression may use what the release before the emulated one has (reference CRD-66, CRD-67)."""
         newer = defined(member({"rule": self.NEWER}))
         self.assertEqual(causes(newer), [])
         for release in (FIRST, (1, 28)):
@@ -116,7 +116,7 @@ class ReleaseTests(SynchronousTestCase):
         self.assertEqual(causes(newer, release=(1, 29)), [])
 
     def test_stored(self) -> None:
-        """An expression that the definition has already may use everything that is known."""
+        """An expression that the definition has already may use everything that is known (reference CRD-67)."""
         newer = defined(member({"rule": self.NEWER}))
         changed_elsewhere = defined(member({"rule": self.NEWER}, {"rule": "self > 0"}))
         self.assertEqual(causes(changed_elsewhere, newer, FIRST), [])
@@ -135,7 +135,7 @@ class ReleaseTests(SynchronousTestCase):
             self.assertEqual(causes(new, new), [])
 
     def test_costs(self) -> None:
-        """A rule that is too expensive may stay while the schema does not change."""
+        """A rule that is too expensive may stay while the schema does not change (reference CRD-67)."""
         dear = {"rule": "self.all(x, self.exists(y, y == x))"}
         schema = {"type": "array", "maxItems": 2500, "items": NUMBER}
         obj = defined(member(dear, schema=schema))

@@ -1,0 +1,1 @@
+Evictions obey `unhealthyPodEvictionPolicy: AlwaysAllow` of a PodDisruptionBudget: pods that are not ready can be evicted whatever the budget allows.
