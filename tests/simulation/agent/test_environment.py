@@ -27,7 +27,7 @@ class FakeClient:
         self.objects = objects
 
     def resource(self, group: str, version: str, plural: str) -> str:
-        """The plural alone."""
+        """The plural, which stands for the resource."""
         return plural
 
     async def find(self, plural: str, namespace: str, name: str) -> Any:
