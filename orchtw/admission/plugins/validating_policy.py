@@ -29,6 +29,8 @@ class ValidatingPolicy:
 
     async def validate(self, attributes: Attributes) -> None:
         """Evaluate all matching policies; raises the first refusal."""
-        pairings = await self._policies.matching(attributes)
+        pairings = self._policies.at_once(attributes)
+        if pairings is None:
+            pairings = await self._policies.matching(attributes)
         if pairings:
             await self._judge.judge(pairings, attributes)

@@ -99,11 +99,19 @@ class KnownPolicies:
 
     def idle(self, attributes: Attributes) -> bool:
         """Report whether no policy can match a write, as `matching` would find."""
+        found = self.at_once(attributes)
+        return found is not None and not found
+
+    def at_once(self, attributes: Attributes) -> Sequence[Pairing] | None:
+        """Return what `matching` would, if that depends on nothing but the kind of write; else None."""
         if self._is_own(attributes):
-            return True
+            return ()
         if not (self._policies.ready and self._bindings.ready):
-            return False
-        return self._policies.empty or self._bindings.empty or not self._plan(attributes).pairings
+            return None
+        if self._policies.empty or self._bindings.empty:
+            return ()
+        plan = self._plan(attributes)
+        return plan.pairings if plan.plain else None
 
     async def in_force(self) -> None:
         """Return when the policies and bindings that the caches have decide on writes."""
@@ -115,18 +123,15 @@ class KnownPolicies:
 
         Raises Forbidden (403) while policies and bindings are not known.
         """
-        if self._is_own(attributes):
-            return ()
-        for known in (self._policies, self._bindings):
-            if not known.ready and not await known.settled():
-                raise attributes.forbidden(NOT_READY)
-        if self._policies.empty or self._bindings.empty:
-            return ()
-        plan = self._plan(attributes)
-        if plan.plain:
-            return plan.pairings
+        if not self._is_own(attributes):
+            for known in (self._policies, self._bindings):
+                if not known.ready and not await known.settled():
+                    raise attributes.forbidden(NOT_READY)
+        found = self.at_once(attributes)
+        if found is not None:
+            return found
         labels = await self._labels(attributes)
-        return tuple(_narrowed(plan, attributes, labels))
+        return tuple(_narrowed(self._plan(attributes), attributes, labels))
 
     def _is_own(self, attributes: Attributes) -> bool:
         return attributes.request is None and attributes.user.name == self._own

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from orchtw.admission.policies.judge import Judge
-from orchtw.admission.policies.known import MAX_PLANS, KnownPolicies
+from orchtw.admission.policies.known import MAX_PLANS
 from tests.admission.policies.case import API, DENIED, MAPS_RULE, PolicyCase, validating
 from tests.admission.webhooks.case import MAPS, MERGE
 
@@ -199,13 +199,13 @@ class MatchTests(PolicyCase):
     async def test_idle(self) -> None:
         """The plugins are asked only about kinds of writes that some policy may match."""
         asked: list[str] = []
-        matching = KnownPolicies.matching
+        judge = Judge.judge
 
-        def recorded(own: KnownPolicies, attributes: Any) -> Any:
+        def recorded(own: Judge, pairings: Any, attributes: Any) -> Any:
             asked.append(attributes.resource.plural)
-            return matching(own, attributes)
+            return judge(own, pairings, attributes)
 
-        self.patch(KnownPolicies, "matching", recorded)
+        self.patch(Judge, "judge", recorded)
         await self.put(validating("true"))
         self.assertEqual((await self.create_map()).code, 201)
         await self.created(MAPS.replace("configmaps", "secrets"), {"metadata": {"name": "x"}})
