@@ -7,11 +7,10 @@ from typing import Final
 
 from orchtw.client.interface import Item
 from orchtw.client.work_queue import Retry
-from orchtw.controllers.controller import WorkSource
 from orchtw.errors import AlreadyExists, NotFound
-from orchtw.simulation.controller import SimulatedController
+from orchtw.simulation.volumes.controller import VolumeController
 from orchtw.simulation.volumes.matching import best_match, is_for, misfit
-from orchtw.simulation.volumes.names import DELAYED, PROVISIONER, Names, annotations_of
+from orchtw.simulation.volumes.names import DELAYED, PROVISIONER, annotations_of
 from orchtw.simulation.volumes.provisioning import ensure_class, new_volume
 from orchtw.simulation.volumes.writing import VolumeWrites
 from orchtw.simulation.workloads.workload import NORMAL, WARNING
@@ -22,7 +21,7 @@ _CLASS_KEY: Final = ""
 """Key that asks for the simulated class; claims have keys with a slash, volumes those without."""
 
 
-class VolumeBinder(SimulatedController):
+class VolumeBinder(VolumeController):
     """persistentvolume-binder controller, keyed by claims and by volumes."""
 
     name = "persistentvolume-binder"
@@ -31,39 +30,28 @@ class VolumeBinder(SimulatedController):
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        self._names = Names.of(self.naming)
-        self._claims = world.informer("", "persistentvolumeclaims")
-        self._volumes = world.informer("", "persistentvolumes")
-        self._classes = world.informer("storage.orch.io", "storageclasses")
-        self._of_class = self._volumes.index("class", lambda volume: (volume["spec"].get("storageClassName") or "",))
-        self._unbound = self._claims.index("unbound", self._waiting)
-        self._holders = self._volumes.index("holder", _holder)
-        self._writing = VolumeWrites(self.client, self._claims, self._volumes, self._names)
-        self._claims.handle(self._claim_seen)
-        self._volumes.handle(self._volume_seen)
-        self._classes.handle(self._class_seen)
+        self._of_class = self.volumes.index("class", lambda volume: (volume["spec"].get("storageClassName") or "",))
+        self._unbound = self.claims.index("unbound", self._waiting)
+        self._holders = self.volumes.index("holder", _holder)
+        self._writing = VolumeWrites(self.client, self.claims, self.volumes, self.names)
+        self.claims.handle(self._claim_seen)
+        self.volumes.handle(self._volume_seen)
+        self.classes.handle(self._class_seen)
         self.queue.add(_CLASS_KEY)
 
-    @property
-    def sources(self) -> Sequence[WorkSource]:
-        """Return the informers of claims, volumes and classes."""
-        return (self._classes, self._volumes, self._claims)
-
-    async def sync(self, key: str) -> float | None:
+    async def sync_listed(self, key: str) -> float | None:
         """Look at one claim or volume, as `SimulatedController.sync`."""
-        if not self.synced:
-            raise Retry("not all informers have listed")
         if key == _CLASS_KEY:
-            await ensure_class(self.client, self._classes, self._names)
+            await ensure_class(self.client, self.classes, self.names)
         elif "/" in key:
-            if (claim := self._claims.get(key)) is not None:
+            if (claim := self.claims.get(key)) is not None:
                 await self._sync_claim(claim)
-        elif (volume := self._volumes.get(key)) is not None:
+        elif (volume := self.volumes.get(key)) is not None:
             await self._sync_volume(volume)
         return None
 
     async def _sync_claim(self, claim: Object) -> None:
-        if self._names.bind_completed in annotations_of(claim):
+        if self.names.bind_completed in annotations_of(claim):
             await self._sync_bound(claim)
         elif claim["spec"].get("volumeName"):
             await self._sync_named(claim)
@@ -72,11 +60,11 @@ class VolumeBinder(SimulatedController):
 
     async def _sync_open(self, claim: Object) -> None:
         """Find or make a volume for a claim."""
-        name = self._names.class_of(claim)
-        found = self._classes.get(name) if name else None
+        name = self.names.class_of(claim)
+        found = self.classes.get(name) if name else None
         waits = found is not None and found.get("volumeBindingMode") == DELAYED
-        reserved_only = waits and self._names.selected_node not in annotations_of(claim)
-        volume = best_match(claim, list(self._volumes.of(self._of_class.keys(name))), reserved_only=waits)
+        reserved_only = waits and self.names.selected_node not in annotations_of(claim)
+        volume = best_match(claim, list(self.volumes.of(self._of_class.keys(name))), reserved_only=waits)
         if volume is not None:
             await self._writing.bind(volume, claim)
         elif reserved_only:
@@ -93,15 +81,15 @@ class VolumeBinder(SimulatedController):
     async def _provision(self, claim: Object, name: str, storage_class: Object | None) -> None:
         """Make a volume, or ask another provisioner for it."""
         if storage_class is None:
-            text = f'storageclass.{self._classes.resource.group} "{name}" not found'
+            text = f'storageclass.{self.classes.resource.group} "{name}" not found'
             await self._tell(claim, WARNING, "ProvisioningFailed", text)
             await self._writing.claim_phase(claim, "Pending")
             return
         provisioner: str = storage_class["provisioner"]
-        if provisioner == self._names.no_provisioner:
+        if provisioner == self.names.no_provisioner:
             await self._writing.claim_phase(claim, "Pending")
             return
-        claim = await self._writing.annotate(claim, {name: provisioner for name in self._names.provisioner})
+        claim = await self._writing.annotate(claim, {name: provisioner for name in self.names.provisioner})
         if provisioner != PROVISIONER:
             text = (
                 f'waiting for a volume to be created, either by external provisioner "{provisioner}" or manually '
@@ -117,17 +105,17 @@ class VolumeBinder(SimulatedController):
         await self._writing.bind(volume, claim)
 
     async def _make(self, claim: Object, storage_class: Object) -> Object:
-        wanted = new_volume(claim, storage_class, self._names)
+        wanted = new_volume(claim, storage_class, self.names)
         try:
-            made = await self.client.create(self._volumes.resource, "", wanted)
+            made = await self.client.create(self.volumes.resource, "", wanted)
         except AlreadyExists:
             raise Retry(f"{wanted['metadata']['name']} is there already") from None
-        await self._volumes.seen(made)
+        await self.volumes.seen(made)
         return made
 
     async def _sync_named(self, claim: Object) -> None:
         """Bind a claim to the volume that it asks for by name."""
-        volume = self._volumes.get(claim["spec"]["volumeName"])
+        volume = self.volumes.get(claim["spec"]["volumeName"])
         if volume is None:
             await self._writing.claim_phase(claim, "Pending")
         elif volume["spec"].get("claimRef") is not None and not is_for(volume, claim):
@@ -144,7 +132,7 @@ class VolumeBinder(SimulatedController):
     async def _sync_bound(self, claim: Object) -> None:
         """See to it that a bound claim still has its volume."""
         name = claim["spec"].get("volumeName")
-        volume = self._volumes.get(name) if name else None
+        volume = self.volumes.get(name) if name else None
         if volume is None:
             what = "its PersistentVolume" if name else "reference to PersistentVolume"
             await self._lose(claim, "ClaimLost", f"Bound claim has lost {what}. Data on the volume is lost!")
@@ -174,7 +162,7 @@ class VolumeBinder(SimulatedController):
             self.queue.add(f"{holder['namespace']}/{holder['name']}")
         elif claim["spec"]["volumeName"] == volume["metadata"]["name"]:
             await self._writing.volume_phase(volume, "Bound")
-        elif self._names.provisioned_by in annotations_of(volume):
+        elif self.names.provisioned_by in annotations_of(volume):
             await self._writing.volume_phase(volume, "Released")
             await self._reclaim(volume)
         else:
@@ -182,24 +170,24 @@ class VolumeBinder(SimulatedController):
 
     async def _claim_of(self, holder: Object) -> Object | None:
         """Return the claim that a volume is for, None if it has gone; looked for in the store before that is said."""
-        claim = self._claims.get(f"{holder['namespace']}/{holder['name']}")
+        claim = self.claims.get(f"{holder['namespace']}/{holder['name']}")
         if claim is None or claim["metadata"]["uid"] != holder["uid"]:
-            item = await self.client.find(self._claims.resource, holder["namespace"], holder["name"])
+            item = await self.client.find(self.claims.resource, holder["namespace"], holder["name"])
             claim = None if item is None else item.load()
         return claim if claim is not None and claim["metadata"]["uid"] == holder["uid"] else None
 
     async def _reclaim(self, volume: Object) -> None:
         """Delete or recycle a released volume, as its policy says; those of other provisioners are theirs."""
-        current = self._volumes.get(volume["metadata"]["name"])
+        current = self.volumes.get(volume["metadata"]["name"])
         if current is None or current["metadata"].get("deletionTimestamp"):
             return
         policy = current["spec"].get("persistentVolumeReclaimPolicy")
         if policy == "Recycle":
             await self._tell_volume(current, "VolumeRecycled", "Volume recycled")
             await self._writing.reset(current)
-        elif policy == "Delete" and annotations_of(current).get(self._names.provisioned_by) in (None, PROVISIONER):
+        elif policy == "Delete" and annotations_of(current).get(self.names.provisioned_by) in (None, PROVISIONER):
             try:
-                await self.client.delete(self._volumes.resource, "", current["metadata"]["name"])
+                await self.client.delete(self.volumes.resource, "", current["metadata"]["name"])
             except NotFound:
                 return
 
@@ -211,7 +199,7 @@ class VolumeBinder(SimulatedController):
 
     def _waiting(self, claim: Object) -> Sequence[str]:
         """Return the class of a claim that is not bound."""
-        return () if self._names.bind_completed in annotations_of(claim) else (self._names.class_of(claim),)
+        return () if self.names.bind_completed in annotations_of(claim) else (self.names.class_of(claim),)
 
     def _claim_seen(self, old: Item | None, new: Item | None) -> None:
         item = new or old
@@ -226,7 +214,7 @@ class VolumeBinder(SimulatedController):
         if item is None:
             return
         self.queue.add(item.key)
-        volume = self._volumes.load(item)
+        volume = self.volumes.load(item)
         for key in _holder(volume):
             self.queue.add(key)
         if new is not None and (volume.get("status") or {}).get("phase") == "Available":
