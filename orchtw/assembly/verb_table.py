@@ -25,7 +25,7 @@ from orchtw.verbs.list import list_objects
 from orchtw.verbs.token import TokenRequests
 from orchtw.verbs.update import update
 from orchtw.verbs.watch import watch
-from orchtw.verbs.websocket import WebSocketLog, WebSocketWatch
+from orchtw.verbs.websocket import WebSocketVerb, event_messages, log_messages
 
 OBJECT_SUBRESOURCES = ("status", "finalize", "approval", "ephemeralcontainers", "resize")
 """Sub-resources that show and take the whole object."""
@@ -42,7 +42,7 @@ def object_verbs(
     return {
         "get": partial(get, reading),
         "list": partial(list_objects, reading),
-        "watch": WebSocketWatch(partial(watch, reading, times), origins, reading.representations),
+        "watch": WebSocketVerb(partial(watch, reading, times), event_messages, origins, reading.representations),
         "create": partial(create, writing),
         "update": partial(update, writing),
         "patch": partial(patch_or_apply, writing),
@@ -67,10 +67,12 @@ def subresource_verbs(
         "patch": partial(patch_or_apply, writing),
     }
     connected = dict.fromkeys(CONNECT_VERBS, partial(connect, writing, transport))
+    read_log = partial(log, writing, transport)
+    logged = WebSocketVerb(read_log, log_messages, transport.origins, reading.representations)
     return {
         **dict.fromkeys(OBJECT_SUBRESOURCES, whole),
         **dict.fromkeys(CONNECT_SUBRESOURCES, connected),
-        "log": {"get": WebSocketLog(partial(log, writing, transport), transport.origins, reading.representations)},
+        "log": {"get": logged},
         "binding": {"create": partial(bind_pod, writing)},
         "eviction": {"create": partial(evict, writing, budgets)},
         "token": {"create": TokenRequests(writing, targets, tokens).create},

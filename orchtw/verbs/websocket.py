@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property, partial
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Final
 
 from orchtw.request import Response, Upgrade
@@ -17,11 +17,18 @@ BASE64: Final = "base64."
 """Prefix of sub-protocols whose messages are text."""
 
 
+ChooseUpgrade = Callable[[VerbCall], Upgrade]
+"""Returns the opener of the socket of a call; its library is imported for the first client that asks for one."""
+
+
 class WebSocketVerb:
     """A verb whose stream may be sent over WebSockets, which pages of `origins` may use."""
 
-    def __init__(self, verb: Verb, origins: AllowedOrigins, representations: Representations) -> None:
+    def __init__(
+        self, verb: Verb, upgrade: ChooseUpgrade, origins: AllowedOrigins, representations: Representations
+    ) -> None:
         self._verb = verb
+        self._upgrade = upgrade
         self._origins = origins
         self._representations = representations
 
@@ -45,34 +52,25 @@ class WebSocketVerb:
         response = await self._verb(call)
         if response.stream is None:
             return response
-        return Response(code=101, headers=answer, stream=response.stream, upgrade=self.upgrade(call))
-
-    def upgrade(self, call: VerbCall) -> Upgrade:
-        """Return the opener of the socket of a call."""
-        raise NotImplementedError
+        return Response(code=101, headers=answer, stream=response.stream, upgrade=self._upgrade(call))
 
 
-class WebSocketWatch(WebSocketVerb):
-    """Verb `watch`: each event is a message."""
-
-    def upgrade(self, call: VerbCall) -> Upgrade:
-        """Return the opener for messages in the format of the call."""
-        return self._upgrades[call.accept.format]
-
-    @cached_property
-    def _upgrades(self) -> Mapping[str, Upgrade]:
-        """Openers of sockets by format; their library is imported for the first client that asks for one."""
-        from orchtw.serving.websocket import messages_by_format, open_socket
-
-        return {name: partial(open_socket, messages) for name, messages in messages_by_format().items()}
+def event_messages(call: VerbCall) -> Upgrade:
+    """Return the opener for a watch: each event is a message in the format of the call."""
+    return _openers()[call.accept.format]
 
 
-class WebSocketLog(WebSocketVerb):
-    """GET of a log: its pieces are binary messages, or text in base64 if the first sub-protocol says so."""
+def log_messages(call: VerbCall) -> Upgrade:
+    """Return the opener for a log: pieces are binary messages, or base64 text if the first sub-protocol says so."""
+    from orchtw.serving.websocket import open_socket, piece_messages
 
-    def upgrade(self, call: VerbCall) -> Upgrade:
-        """Return the opener for pieces of the log."""
-        from orchtw.serving.websocket import open_socket, piece_messages
+    offered = next((name for name in subprotocols(call.request.headers) if not name.startswith(BEARER)), "")
+    return partial(open_socket, piece_messages(in_base64=offered.startswith(BASE64)))
 
-        offered = next((name for name in subprotocols(call.request.headers) if not name.startswith(BEARER)), "")
-        return partial(open_socket, piece_messages(in_base64=offered.startswith(BASE64)))
+
+@cache
+def _openers() -> Mapping[str, Upgrade]:
+    """Return the openers of watches by format."""
+    from orchtw.serving.websocket import messages_by_format, open_socket
+
+    return {name: partial(open_socket, messages) for name, messages in messages_by_format().items()}
