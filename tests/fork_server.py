@@ -34,7 +34,7 @@ from tests.host_clock import HostClock
 LIMIT_BYTES = 200_000
 REACTOR = "twisted.internet.reactor"
 CLIENT = ("orchtw.testing.api_server", "orchtw.testing.async_api_server", "bench.server", "tests.fork_client")
-"""What `forking_main` runs needs as well; the rest of `orchtw.testing` is for a reactor."""
+"""Modules of the programs that `forking_main` runs; the rest of `orchtw.testing` is for a reactor."""
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ class MatchedTests(SynchronousTestCase):
         return matched(conditions, Evaluation(values, {}, steps, Meter()))
 
     def test_all(self) -> None:
-        """Conditions are met if all are true, and if there are none."""
+        """A list of conditions is met if all of them are true, and so is an empty list."""
         self.assertEqual(self.match("true", "object['1'] == 1"), Matched(True))
         self.assertEqual(self.match(), Matched(True))
 

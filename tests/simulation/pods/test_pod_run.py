@@ -102,7 +102,7 @@ class StartTests(SynchronousTestCase):
         self.assertIn("running", life.state)
 
     def test_missing_tag(self) -> None:
-        """An image whose tag says that there is none cannot be pulled."""
+        """An image with a tag such as `nonexistent` cannot be pulled."""
         for tag in ("404", "nonexistent", "non-existent"):
             life = Life(pod({"name": "c", "image": f"registry:5000/web:{tag}"}))
             life.pass_s(0.3)

@@ -110,7 +110,7 @@ class MessageTests(SynchronousTestCase):
         self.assertEqual(life.state["terminated"]["message"], "OK")
 
     def test_output(self) -> None:
-        """Where the policy says so, a failed container's last output stands in for the file."""
+        """With policy FallbackToLogsOnError, the message of a failed container is its last output."""
         policy = {"terminationMessagePolicy": "FallbackToLogsOnError"}
         self.assertEqual(shell("echo -n DONE; false", **policy).ending(0).message, "DONE")
         self.assertEqual(shell("echo -n DONE; true", **policy).ending(0).message, "")

@@ -31,7 +31,7 @@ class PlanTests(SynchronousTestCase):
     """Plans for one group."""
 
     def test_fills(self) -> None:
-        """New endpoints go into slices with room; a new slice is made when there is none."""
+        """New endpoints go into slices with room, or into a new slice if all are full."""
         made = plan({GROUP: [endpoint(number) for number in range(6)]}, [found("x", [0, 1, 2])], MOST)
         ((_, filled),) = made.update
         ((_, new),) = made.create

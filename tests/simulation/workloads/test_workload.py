@@ -83,7 +83,7 @@ class WorkloadTests(WorkloadCase):
 
 class BatchTests(SynchronousTestCase):
     def test_growth(self) -> None:
-        """Batches double while all of one succeed; after a failure there is none."""
+        """Batches double as long as every write of a batch succeeds; a failure ends them."""
         calls: list[int] = []
 
         async def create(number: int) -> None:

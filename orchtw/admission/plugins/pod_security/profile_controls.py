@@ -44,7 +44,7 @@ def app_armor(pod: Subject) -> Violation | None:
 
 
 def _armor(security: Object) -> str:
-    """Return the type of an AppArmor profile that does not confine; empty if there is none."""
+    """Return the type of a container's AppArmor profile if it does not confine the container, else an empty text."""
     profile = security.get(_APP_ARMOR)
     return "" if profile is None or _confines(profile) else _type(profile)
 

@@ -31,7 +31,7 @@ class Times:
         self._zone = _zone(name)
 
     def after(self, moment: float) -> int | None:
-        """Return the first time after that moment; None if there is none."""
+        """Return the first scheduled time after that moment; None if the schedule has no later time."""
         if self._schedule.every_s:
             return int(moment) + self._schedule.every_s
         time, end = (int(moment) // 60 + 1) * 60, moment + _HORIZON_S

@@ -16,7 +16,7 @@ REMEMBERED: Final = 200
 """DaemonSets whose verdicts are kept."""
 
 Verdict = tuple[bool, bool]
-"""Whether a pod is to run on a node, and whether one that runs there may stay."""
+"""Verdict on a node: a pod is to run there, and a pod that runs there may stay."""
 
 
 class Eligibility:

@@ -27,7 +27,7 @@ class JobPods:
         self.succeeded: list[Object] = []
         self.failed: list[Object] = []
         self.fatal = ""
-        """What a pod has met of the rules that fail the Job; empty: nothing."""
+        """Message of the first rule that fails the Job because of a pod; empty while the Job may go on."""
         self._condemned: set[int] = set()
         for pod in pods:
             self._sort(pod, spec.get("podFailurePolicy"))

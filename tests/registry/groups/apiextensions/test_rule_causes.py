@@ -122,7 +122,7 @@ class ReleaseTests(SynchronousTestCase):
         self.assertEqual(causes(changed_elsewhere, newer, FIRST), [])
 
     def test_literals(self) -> None:
-        """Where 1.29 must know them, the literals of new expressions are checked before they run (CRD-66)."""
+        """Literals of new expressions that release 1.29 must know are checked before they run (CRD-66)."""
         schema = {"type": "string", "maxLength": 9}
         for rule, what in (
             ("self.matches('(?=a)')", "matches"),

@@ -36,7 +36,7 @@ class ConditionTests(SynchronousTestCase):
         self.assertEqual(second["lastUpdateTime"], "1970-01-01T00:03:20Z")
 
     def test_failures(self) -> None:
-        """The failure of the new ReplicaSet comes before that of others, and goes when there is none."""
+        """The condition shows a failure of the new ReplicaSet before others, and goes with the last failure."""
         failure = {
             "type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "full",
             "lastTransitionTime": "1970-01-01T00:01:40Z",
