@@ -85,12 +85,9 @@ def _main(pipe: Connection, directory: Path, count: int, kib: int) -> None:
     async def work() -> Figures:
         for server in servers:
             await server.start()
-            account = {"metadata": {"name": "default"}}
-            await server.request("POST", f"{_DEFAULT}/serviceaccounts", account)
+            await _make(server, f"{_DEFAULT}/serviceaccounts", {"metadata": {"name": "default"}})
         for ending, body in _policy():
-            answer = await servers[-1].request("POST", f"{_POLICIES}{ending}", body)
-            if answer.code != 201:
-                raise BenchError(f"POST {_POLICIES}{ending}: {answer.body!r}")
+            await _make(servers[-1], f"{_POLICIES}{ending}", body)
         return {plural: await compare(plural) for plural in ("configmaps", "pods")}
 
     async def compare(plural: str) -> list[float]:
@@ -109,9 +106,7 @@ def _main(pipe: Connection, directory: Path, count: int, kib: int) -> None:
         """Return the used seconds of CPU."""
         before = time.thread_time()
         for body in bodies:
-            answer = await server.request("POST", f"{_DEFAULT}/{plural}?dryRun=All", body, _JSON)
-            if answer.code != 201:
-                raise BenchError(f"POST {plural}: {answer.body!r}")
+            await _make(server, f"{_DEFAULT}/{plural}?dryRun=All", body)
         return time.thread_time() - before
 
     def begin() -> None:
@@ -121,6 +116,13 @@ def _main(pipe: Connection, directory: Path, count: int, kib: int) -> None:
 
     reactor.callWhenRunning(begin)
     reactor.run()
+
+
+async def _make(server: Any, path: str, body: Any) -> None:
+    """Create an object. Raises BenchError for a refusal."""
+    answer = await server.request("POST", path, body, _JSON)
+    if answer.code != 201:
+        raise BenchError(f"POST {path}: {answer.body!r}")
 
 
 def _policy() -> list[tuple[str, Any]]:
