@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.schema.cel.faults import CostExceeded, Failure
 from orchtw.schema.cel.frames import STEPS, Frame, Run
-from orchtw.schema.cel.operations import all_of, any_of, charged, entries, entry, has, items, negated
+from orchtw.schema.cel.operations import (
+    all_of,
+    any_of,
+    charged,
+    decided,
+    entries,
+    entry,
+    entry_at,
+    has,
+    items,
+    negated,
+    variable,
+)
 
 FRAME: Frame = [None, None, 10, {}]
 
@@ -22,6 +36,19 @@ def value(found: Any) -> Run:
 def failing(_frame: Frame) -> Any:
     """Fail as an expression without a value does."""
     raise Failure("no value")
+
+
+def failing_too(_frame: Frame) -> Any:
+    """Fail in other words."""
+    raise Failure("no other value")
+
+
+def outcome(run: Run, *found: Any) -> tuple[str, Any]:
+    """Return the value of a closure, or the text of its failure."""
+    try:
+        return "value", run([*found, *FRAME])
+    except Failure as failure:
+        return "failure", str(failure)
 
 
 class DecisionTests(SynchronousTestCase):
@@ -52,6 +79,13 @@ class DecisionTests(SynchronousTestCase):
         self.assertFalse(self.values(all_of, value(False), never))
         self.assertTrue(self.values(any_of, value(True), never))
 
+    def test_two_operands(self) -> None:
+        """Two operands decide as any number of them does, whatever they are."""
+        operands = (value(True), value(False), value(1), failing, failing_too)
+        for pair in product(operands, repeat=2):
+            for make, decisive in ((all_of, False), (any_of, True)):
+                self.assertEqual(outcome(make(pair)), outcome(partial(decided, pair, decisive)))
+
     def test_other_types(self) -> None:
         """A number or text in place of a boolean is a failure."""
         self.assertRaises(Failure, self.values, all_of, value(1))
@@ -67,6 +101,12 @@ class MemberTests(SynchronousTestCase):
         error = self.assertRaises(Failure, entry(value({}), "a"), FRAME)
         self.assertEqual(str(error), "no such key: a")
         self.assertRaises(Failure, entry(value([1]), "a"), FRAME)
+
+    def test_entries_of_entries(self) -> None:
+        """A path of keys leads where its steps lead, and fails as they do."""
+        steps, path = entry(entry(variable(0), "a"), "b"), entry_at(0, ("a", "b"))
+        for found in ({"a": {"b": 1}}, {"a": {}}, {"a": 1}, {"a": None}, {}, None, 5):
+            self.assertEqual(outcome(path, found), outcome(steps, found), found)
 
     def test_has(self) -> None:
         """A member is there if the map has its key, whatever its value is."""
