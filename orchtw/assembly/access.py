@@ -14,8 +14,8 @@ from orchtw.assembly.metrics import Instruments
 from orchtw.authn.method import AuthnHost as AuthnHost
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.refused_log import RefusedLog
+from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.authn.service_accounts.legacy_uses import LegacyUses
-from orchtw.authn.service_accounts.token_issuer import AccountTokens
 from orchtw.authn.union import AuthenticatorUnion as Authenticators
 from orchtw.authn.union import chain as authenticators
 from orchtw.authz import makers

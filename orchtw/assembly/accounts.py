@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from orchtw.authn.service_accounts.issuer import AccountTokens, default_issuer
 from orchtw.authn.service_accounts.keys import (
     PrivateKey,
     SigningKey,
@@ -13,7 +14,6 @@ from orchtw.authn.service_accounts.keys import (
     read_signing_key,
     read_verifying_keys,
 )
-from orchtw.authn.service_accounts.token_issuer import AccountTokens, default_issuer
 from orchtw.config import Config
 from orchtw.config.accounts import AccountOptions
 from orchtw.errors import ConfigError

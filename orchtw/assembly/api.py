@@ -19,7 +19,7 @@ from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import FIELD_VALIDATION
 from orchtw.assembly.verb_table import equal_calls, object_verbs, subresource_verbs
 from orchtw.authn.method import TokenReviewer
-from orchtw.authn.service_accounts.token_issuer import AccountTokens
+from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
 from orchtw.config.feature_gates import GATES

@@ -16,7 +16,7 @@ from orchtw.bootstrap.extension_apiserver_authentication import (
 from orchtw.bootstrap.flow_control import keep_flow_objects
 from orchtw.bootstrap.legacy_tokens import LegacyTokenTracking
 from orchtw.bootstrap.priority_classes import create_priority_classes
-from orchtw.bootstrap.rbac_policy import reconcile_roles
+from orchtw.bootstrap.rbac import reconcile_roles
 from orchtw.bootstrap.server_service import ServerService
 from orchtw.bootstrap.system_namespaces import create_namespaces
 from orchtw.bootstrap.upkeep import Step, Upkeep

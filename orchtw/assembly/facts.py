@@ -10,7 +10,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from orchtw.assembly.encryption import keys_by_resource
-from orchtw.authn.service_accounts.token_issuer import AccountTokens
+from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.config import Config
 from orchtw.config.settings import SETTINGS
 from orchtw.naming.names import Naming

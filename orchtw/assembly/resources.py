@@ -17,7 +17,7 @@ from orchtw.rules.runtime_config import GATED, enabled
 from orchtw.schema.additions import Additions
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.storage.cache.cacher import Cacher
+from orchtw.storage.cache.watch_cache import Cacher
 from orchtw.storage.interface import Store
 from orchtw.watch.log import HISTORY_S
 

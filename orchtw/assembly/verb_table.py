@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from orchtw.authn.service_accounts.token_issuer import AccountTokens
+from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.proxy.connect import connect
 from orchtw.proxy.forwarding import ProxyTransport
 from orchtw.proxy.log import log

@@ -20,8 +20,8 @@ from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.outbound.caller import Caller
 from orchtw.registry import reservations
 from orchtw.registry.field_ownership import FieldOwnership
+from orchtw.registry.metadata import Stamp
 from orchtw.registry.permissions import Permissions
-from orchtw.registry.system_metadata import Stamp
 from orchtw.storage.metrics import StoreTimes
 from orchtw.values.uuids import new_uuid
 from orchtw.writes.admissions import Admissions

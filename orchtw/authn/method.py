@@ -11,7 +11,7 @@ from twisted.application.service import MultiService
 
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.claims import Claims
-from orchtw.authn.service_accounts.token_issuer import AccountTokens
+from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.authn.validity import Validity
 from orchtw.config.releases import LAST, Release
 from orchtw.config.reloads import Reloads

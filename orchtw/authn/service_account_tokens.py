@@ -19,7 +19,7 @@ from orchtw.authn.service_accounts.claims import (
     unverified_issuer,
     verified,
 )
-from orchtw.authn.service_accounts.token_issuer import USER_PREFIX, AccountTokens, credential_id
+from orchtw.authn.service_accounts.issuer import USER_PREFIX, AccountTokens, credential_id
 from orchtw.authn.service_accounts.token_objects import Bearer, TokenObjects
 from orchtw.authn.validity import FOREIGN, Validity
 from orchtw.config.authentication import AuthenticationOptions

@@ -12,7 +12,7 @@ import attrs
 import msgspec
 from twisted.internet.interfaces import IReactorTime
 
-from orchtw.authn.service_accounts.token_issuer import AccountTokens
+from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.authz.decision import Authorizer, Decision
 from orchtw.bootstrap.storage_versions import states_versions
 from orchtw.client.fencing import Tenure

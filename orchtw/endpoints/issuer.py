@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from orchtw.authn.service_accounts.token_issuer import AccountTokens
+from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.request import Request, Response
 
 CONFIGURATION, KEYS = "/.well-known/openid-configuration", "/openid/v1/jwks"

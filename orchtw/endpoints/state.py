@@ -9,7 +9,7 @@ import orjson
 
 from orchtw.endpoints.paths import JSON
 from orchtw.errors import BadRequest
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.request import Request, Response
 from orchtw.wire.json_values import loads
 

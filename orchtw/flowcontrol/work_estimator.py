@@ -6,7 +6,7 @@ from typing import Final
 
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, RequestInfo
-from orchtw.storage.cache.cacher import ResourceCache
+from orchtw.storage.cache.watch_cache import ResourceCache
 
 MOST_SEATS: Final = 10
 OBJECTS_A_SEAT: Final = 100

@@ -15,7 +15,7 @@ from orchtw.history.stream import TextParts, TextStream
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
-from orchtw.storage.cache.cacher import Cacher
+from orchtw.storage.cache.watch_cache import Cacher
 from orchtw.storage.interface import Store
 
 PATH: Final = "/debug/history"

@@ -6,9 +6,9 @@ from typing import Final
 
 from orchtw.admission.attributes import kind_of
 from orchtw.errors import BadRequest
-from orchtw.proxy.connection_options import options_of, stream_query
 from orchtw.proxy.containers import chosen_container
 from orchtw.proxy.forwarding import ForwardingPlace, ProxyTransport, forwarded, upgraded
+from orchtw.proxy.options import options_of, stream_query
 from orchtw.request import Response
 from orchtw.rules.forwarding import wants_upgrade
 from orchtw.rules.proxied_links import backend_path

@@ -9,9 +9,9 @@ from twisted.internet.defer import Deferred
 from orchtw.errors import BadRequest, InternalError, StatusError
 from orchtw.outbound.exchange import Broken, CallOutcome, ClientExchange, ResponseHead
 from orchtw.proxy.backend_body import BackendBody
-from orchtw.proxy.connection_options import check_log_options, log_query, options_of
 from orchtw.proxy.containers import chosen_container
 from orchtw.proxy.forwarding import ForwardingPlace, ProxyTransport, dialled
+from orchtw.proxy.options import check_log_options, log_query, options_of
 from orchtw.request import Response
 from orchtw.values.causes import go_quote
 from orchtw.verbs.call import VerbCall

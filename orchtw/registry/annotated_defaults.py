@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 
 from orchtw.registry.targets import Targets
-from orchtw.storage.cache.cacher import ResourceCache
+from orchtw.storage.cache.watch_cache import ResourceCache
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event

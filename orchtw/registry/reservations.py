@@ -20,7 +20,7 @@ from orchtw.config.cluster import ClusterOptions
 from orchtw.errors import InternalError
 from orchtw.naming.names import Naming
 from orchtw.schema.codec.codec import Codec
-from orchtw.storage.cache.cacher import ResourceCache
+from orchtw.storage.cache.watch_cache import ResourceCache
 from orchtw.storage.interface import Op, Store, WriteOutcome
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object

@@ -12,15 +12,15 @@ import orjson
 
 from orchtw.errors import StatusError
 from orchtw.registry.at_rest import Halves, ReadOlder, Replaced, at_rest
+from orchtw.registry.metadata import ordered
 from orchtw.registry.strategy import Strategy
-from orchtw.registry.system_metadata import ordered
 from orchtw.rules.field_selectors import field_paths, field_value
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.splice import load_owned, without_json_version
 from orchtw.schema.tables.cached_rows import Row
-from orchtw.storage.cache.cacher import ResourceCache
+from orchtw.storage.cache.watch_cache import ResourceCache
 from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, unread_value
 from orchtw.watch.room import Room
 from orchtw.wire.objects import Object

@@ -14,9 +14,9 @@ import orjson
 from orchtw.errors import Cause, Conflict
 from orchtw.naming.names import Naming
 from orchtw.registry.dormant import Plan, drop_dormant, plan_of
+from orchtw.registry.metadata import keep_server_fields
 from orchtw.registry.reservations import Reservations
 from orchtw.registry.scaling import WORKLOAD, ScaleMapping
-from orchtw.registry.system_metadata import keep_server_fields
 from orchtw.registry.traits import GENERIC, Sent, Traits
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import ResourceType

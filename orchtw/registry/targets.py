@@ -25,7 +25,7 @@ from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.schemas import Kind
-from orchtw.storage.cache.cacher import Cacher
+from orchtw.storage.cache.watch_cache import Cacher
 from orchtw.wire.objects import Object
 
 REGISTRY = "/registry/"

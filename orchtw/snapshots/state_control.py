@@ -18,7 +18,7 @@ from orchtw.registry.targets import Targets
 from orchtw.snapshots.difference import Difference, difference
 from orchtw.snapshots.extent import Extent
 from orchtw.snapshots.snapshots import START, Snapshot, Snapshots
-from orchtw.storage.cache.cacher import Cacher
+from orchtw.storage.cache.watch_cache import Cacher
 from orchtw.storage.interface import Restored, Store
 from orchtw.writes.gate import WriteGate
 

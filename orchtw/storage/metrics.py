@@ -8,8 +8,8 @@ from typing import Final
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.series import COUNTER, GAUGE, STABLE, Histogram, Read, Values, histograms, one
 from orchtw.naming.names import Naming
-from orchtw.storage.cache.cacher import ROOT, Cacher
 from orchtw.storage.cache.resource_cache import ResourceCache
+from orchtw.storage.cache.watch_cache import ROOT, Cacher
 from orchtw.storage.interface import Op, Store
 
 BOUNDS_S: Final = (

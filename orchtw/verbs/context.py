@@ -17,7 +17,7 @@ from orchtw.rules.options import WatchList
 from orchtw.rules.paging import Tokens
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.kind_codec import KindCodec
-from orchtw.storage.cache.cacher import Cacher
+from orchtw.storage.cache.watch_cache import Cacher
 from orchtw.storage.interface import Store
 from orchtw.writes.deletion import Deletion
 from orchtw.writes.write_path import WritePath

@@ -13,8 +13,8 @@ import msgspec
 from orchtw.authn.method import TokenReviewer
 from orchtw.authz.decision import Authorizer, Decision, UserRules
 from orchtw.errors import BadRequest, Cause, Invalid, Unauthorized
+from orchtw.registry.metadata import rfc3339
 from orchtw.registry.offload import Offload
-from orchtw.registry.system_metadata import rfc3339
 from orchtw.request import Request, RequestInfo, Response, UserInfo
 from orchtw.responses.accept import Acceptance
 from orchtw.responses.representation import Representations

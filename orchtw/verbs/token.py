@@ -6,10 +6,10 @@ import time
 from functools import partial
 from typing import Final
 
-from orchtw.authn.service_accounts.token_issuer import AccountTokens, credential_id
+from orchtw.authn.service_accounts.issuer import AccountTokens, credential_id
 from orchtw.errors import BadRequest, Cause, Conflict, Invalid, NotFound
 from orchtw.registry.identity import check_namespace
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.registry.targets import Targets
 from orchtw.request import Response
 from orchtw.rules.options import create_options

@@ -8,7 +8,7 @@ import msgspec
 
 from orchtw.errors import Invalid, NotFound
 from orchtw.registry.identity import modified
-from orchtw.registry.system_metadata import ordered, rfc3339
+from orchtw.registry.metadata import ordered, rfc3339
 from orchtw.registry.write import Write
 from orchtw.rules.options import IGNORE_READ_ERRORS, DeleteOptions
 from orchtw.storage.cache.resource import DamagedObject

@@ -20,9 +20,9 @@ from orchtw.registry.identity import (
     match_place,
     own_metadata,
 )
+from orchtw.registry.metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
 from orchtw.registry.sharing import is_intact, may_share, view_of
 from orchtw.registry.stored import Prepared
-from orchtw.registry.system_metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
 from orchtw.registry.target import Target
 from orchtw.registry.traits import Sent
 from orchtw.registry.write import Transform, Write

@@ -20,11 +20,11 @@ from orchtw.registry.identity import (
     other_uid,
     own_metadata,
 )
+from orchtw.registry.metadata import Stamp, ordered
 from orchtw.registry.offload import Offload
 from orchtw.registry.permissions import Permissions
 from orchtw.registry.reservations import Hold
 from orchtw.registry.stored import Prepared, Stored
-from orchtw.registry.system_metadata import Stamp, ordered
 from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write, Written
 from orchtw.rules.options import DeleteOptions

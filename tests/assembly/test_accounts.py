@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.accounts import account_tokens, root_ca
 from orchtw.assembly.flags import parse
-from orchtw.authn.service_accounts.token_issuer import AccountTokens
+from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.errors import ConfigError
 from orchtw.naming.names import Naming
 from orchtw.pki.certificates import public_pem

@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 
 from orchtw.authn.method import AuthnHost
 from orchtw.authn.metrics import AuthenticationMetrics
-from orchtw.authn.service_accounts.token_issuer import AccountTokens
+from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.config.reloads import Reloads
 from orchtw.naming.names import Naming
 from orchtw.registry.targets import Targets

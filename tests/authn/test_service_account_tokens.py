@@ -1,5 +1,5 @@
 """Service account tokens, good and hostile ones (reference AUTHN-23 to AUTHN-26)."""
-# covers: orchtw.authn.service_accounts.claims, orchtw.authn.service_accounts.token_issuer
+# covers: orchtw.authn.service_accounts.claims, orchtw.authn.service_accounts.issuer
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.method import ShownToken
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_account_tokens import ServiceAccountTokens
+from orchtw.authn.service_accounts.issuer import EXTENDED_S, AccountTokens
 from orchtw.authn.service_accounts.keys import TokenKeys
-from orchtw.authn.service_accounts.token_issuer import EXTENDED_S, AccountTokens
 from orchtw.authn.service_accounts.token_objects import Bearer, TokenObjects
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.errors import Unauthorized

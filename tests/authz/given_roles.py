@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.rbac_index import Binding, RoleIndex, RoleKey
-from orchtw.bootstrap.rbac_policy import expected_objects
+from orchtw.bootstrap.rbac import expected_objects
 from orchtw.naming.names import Naming
 from orchtw.rules.rbac import PolicyRule, rules_of
 from orchtw.wire.objects import Object

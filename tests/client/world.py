@@ -23,13 +23,13 @@ from orchtw.naming.names import Naming
 from orchtw.registry.checks import checks
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.listers.namespaces import Namespaces
+from orchtw.registry.metadata import Stamp
 from orchtw.registry.offload import Offload
-from orchtw.registry.system_metadata import Stamp
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.storage.cache.cacher import Cacher
+from orchtw.storage.cache.watch_cache import Cacher
 from orchtw.storage.interface import Change, KeyValue, Op, Page, Store, Subscription, WriteOutcome
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admissions

@@ -27,7 +27,7 @@ from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.openapi.features import EVERYTHING, Features
-from orchtw.storage.cache.cacher import Cacher
+from orchtw.storage.cache.watch_cache import Cacher
 from tests.client.world import MemoryStore
 from tests.registry.widgets import GROUP, versions
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from orchtw.filters.authorization import AuthorizationStage
 from orchtw.request import RequestInfo
 from orchtw.serving.request_parser import split_target
-from tests.proxy.test_aggregated import AggregatedCase
+from tests.proxy.test_aggregation import AggregatedCase
 
 V = "/apis/example.com/v1"
 GUEST = {"impersonate-user": "guest", "impersonate-group": "system:authenticated"}

@@ -11,8 +11,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import StatusError
 from orchtw.naming.names import Naming
 from orchtw.registry.field_ownership import FieldOwnership
+from orchtw.registry.metadata import ordered
 from orchtw.registry.scaling import WORKLOAD
-from orchtw.registry.system_metadata import ordered
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo

@@ -10,8 +10,8 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import StatusError
+from orchtw.registry.metadata import ordered
 from orchtw.registry.stored import STORED, Stored
-from orchtw.registry.system_metadata import ordered
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.schema.tables.cached_rows import cached_row

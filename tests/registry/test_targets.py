@@ -13,7 +13,7 @@ from orchtw.registry.targets import Targets
 from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.storage.cache.cacher import Cacher
+from orchtw.storage.cache.watch_cache import Cacher
 from tests.client.world import MemoryStore
 from tests.registry.widgets import GROUP, PREFIX, gadget, schema_of, versions, widget
 

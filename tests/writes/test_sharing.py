@@ -17,7 +17,7 @@ from orchtw.errors import StatusError
 from orchtw.registry import sharing
 from orchtw.registry.custom.strategy import CustomStrategy
 from orchtw.registry.custom.versioning import SameFields
-from orchtw.registry.system_metadata import ordered
+from orchtw.registry.metadata import ordered
 from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write
 from orchtw.request import Peer, Request, UserInfo

@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 
 from orchtw.admission.webhooks.order import ByName, Compiled
 from orchtw.registry.offload import Compute
-from orchtw.storage.cache.cacher import ResourceCache
+from orchtw.storage.cache.watch_cache import ResourceCache
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
 from orchtw.wire.objects import Object

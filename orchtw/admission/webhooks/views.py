@@ -9,7 +9,7 @@ import orjson
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.webhooks.review import NULL
 from orchtw.errors import InternalError, StatusError
-from orchtw.registry.system_metadata import ORDER
+from orchtw.registry.metadata import ORDER
 from orchtw.schema.catalogue import ResourceType
 from orchtw.wire.objects import Object
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
+from orchtw.authn.service_accounts.issuer import USER_PREFIX
 from orchtw.authn.service_accounts.keys import TokenKeys
-from orchtw.authn.service_accounts.token_issuer import USER_PREFIX
 from orchtw.errors import Unauthorized
 from orchtw.naming.names import Naming
 from orchtw.wire.json_values import loads

@@ -19,8 +19,8 @@ from orchtw.registry.allocation.ledger import Ledger
 from orchtw.registry.allocation.node_ports import NodePorts
 from orchtw.registry.allocation.ranges import AddressRange, PortRange, Range
 from orchtw.registry.allocation.repair import Repair
+from orchtw.registry.metadata import ordered
 from orchtw.registry.reservations import NOTHING, Hold, Reservation, ReservationHost, StoredObjects
-from orchtw.registry.system_metadata import ordered
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import Op

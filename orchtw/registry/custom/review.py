@@ -10,7 +10,7 @@ import orjson
 
 from orchtw.errors import Cause, StatusError
 from orchtw.naming.names import Naming
-from orchtw.registry.system_metadata import ORDER
+from orchtw.registry.metadata import ORDER
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.validation.metadata import validate_annotations, validate_labels

@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 
 from orchtw.errors import StatusError
+from orchtw.registry.metadata import ordered
 from orchtw.registry.stored import STORED, Stored
 from orchtw.registry.strategy import Strategy
-from orchtw.registry.system_metadata import ordered
 from orchtw.rules.field_selectors import custom_field_value
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codec import Codec

@@ -12,8 +12,8 @@ from orchtw.registry.converting import Known, Unconverted, known_conversion
 from orchtw.registry.custom.forms import Coming, WebhookForms
 from orchtw.registry.custom.stored import CustomStored
 from orchtw.registry.custom.webhook import Converter
+from orchtw.registry.metadata import ordered
 from orchtw.registry.stored import Prepared
-from orchtw.registry.system_metadata import ordered
 from orchtw.registry.target import Target
 from orchtw.schema.codec.json_text import load_json
 from orchtw.watch.entry import Entry

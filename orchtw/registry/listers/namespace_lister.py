@@ -9,7 +9,7 @@ from typing import TypeVar
 from orchtw.registry.listers.lister import CachedLister
 from orchtw.registry.offload import Compute
 from orchtw.registry.stored import Stored
-from orchtw.storage.cache.cacher import ResourceCache
+from orchtw.storage.cache.watch_cache import ResourceCache
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.log import Event
 from orchtw.wire.objects import Object

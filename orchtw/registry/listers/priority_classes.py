@@ -8,7 +8,7 @@ from orchtw.naming.names import Naming
 from orchtw.registry.listers.lister import CachedLister
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
-from orchtw.storage.cache.cacher import ResourceCache
+from orchtw.storage.cache.watch_cache import ResourceCache
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
 

@@ -13,7 +13,7 @@ from orchtw.client.event_recorder import EventRecorder
 from orchtw.client.interface import Item
 from orchtw.controllers.controller import WorkSource
 from orchtw.errors import NotFound
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.clock import Timer
 from orchtw.simulation.controller import SimulatedController
 from orchtw.simulation.nodes.disruption import Zones

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchtw.naming.names import Naming
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.nodes.machines import CAPACITY, Machine
 from orchtw.simulation.nodes.marks import capacity, is_held_unready, pressures
 from orchtw.wire.objects import Object

@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.pods.plans import EPHEMERAL, FOREVER, INIT, RunPlan
 from orchtw.values.times import duration_text, parse_time
 from orchtw.wire.objects import Object

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.pods.container_run import ContainerRun
 from orchtw.simulation.pods.plans import EPHEMERAL, INIT, MAIN, SIDECAR
 from orchtw.simulation.pods.pod_run import PodRun

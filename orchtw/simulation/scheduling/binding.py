@@ -9,7 +9,7 @@ from orchtw.client.event_recorder import EventRecorder
 from orchtw.client.interface import Client
 from orchtw.errors import NotFound
 from orchtw.naming.names import Naming
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.clock import SimulationClock
 from orchtw.simulation.informers import SharedInformer
 from orchtw.simulation.scheduling.decisions import Placement

@@ -11,7 +11,7 @@ from orchtw.client.concurrency import each
 from orchtw.client.event_recorder import EventRecorder
 from orchtw.client.interface import PLAIN_DELETE, Client
 from orchtw.errors import Conflict, NotFound
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.clock import SimulationClock
 from orchtw.simulation.informers import SharedInformer
 from orchtw.simulation.scheduling.decisions import Rejection

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.shell.files import FOLDERS, Files
 from orchtw.simulation.shell.syntax import STDERR, STDOUT
 

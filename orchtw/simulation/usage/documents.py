@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from orchtw.naming.names import Naming
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.usage.usage import Usage
 from orchtw.wire.objects import Object
 

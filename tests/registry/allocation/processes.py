@@ -16,12 +16,12 @@ from orchtw.config import Config
 from orchtw.errors import InternalError, ServiceUnavailable
 from orchtw.registry.allocation.allocator import RECORDS
 from orchtw.registry.field_ownership import FieldOwnership
+from orchtw.registry.metadata import Stamp
 from orchtw.registry.offload import Offload
 from orchtw.registry.reservations import ReservationHost
-from orchtw.registry.system_metadata import Stamp
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
-from orchtw.storage.cache.cacher import Cacher
+from orchtw.storage.cache.watch_cache import Cacher
 from orchtw.storage.interface import Change, KeyValue, Op, Page, Store, Subscription, WriteOutcome
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admissions

@@ -12,7 +12,7 @@ from orchtw.naming.names import Naming
 from orchtw.registry.custom.kinds import kinds_of
 from orchtw.registry.custom.stored import CustomStored
 from orchtw.registry.custom.strategy import CustomStrategy
-from orchtw.registry.system_metadata import ordered
+from orchtw.registry.metadata import ordered
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.pods.pod_run import PodRun
 from orchtw.simulation.pods.status import Addresses, status_of
 from orchtw.wire.objects import Object

@@ -9,9 +9,9 @@ from twisted.internet.defer import Deferred, ensureDeferred, succeed
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.storage.cache.cacher import Cacher
 from orchtw.storage.cache.ordered import Entries
 from orchtw.storage.cache.resource_cache import ResourceCache
+from orchtw.storage.cache.watch_cache import Cacher
 from orchtw.storage.interface import (
     Change,
     Damaged,

@@ -9,9 +9,9 @@ from twisted.logger import capturedLogs, formatEvent
 
 from orchtw.errors import NotFound
 from orchtw.storage import interface
-from orchtw.storage.cache.cacher import Cacher
 from orchtw.storage.cache.loading import LOG_INTERVAL_S
 from orchtw.storage.cache.resource import DamagedObject
+from orchtw.storage.cache.watch_cache import Cacher
 from orchtw.storage.interface import (
     SCAN_ITEMS,
     Op,

@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.python.failure import Failure
 
 from orchtw.errors import NotFound
-from orchtw.storage.cache.cacher import STRIDE
+from orchtw.storage.cache.watch_cache import STRIDE
 from orchtw.storage.interface import (
     Change,
 )

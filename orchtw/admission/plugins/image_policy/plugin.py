@@ -21,7 +21,7 @@ from orchtw.outbound import retries
 from orchtw.outbound.answers import BadResponse
 from orchtw.outbound.caller import CallFailed
 from orchtw.registry.emission_order import put
-from orchtw.registry.system_metadata import ORDER
+from orchtw.registry.metadata import ORDER
 from orchtw.schema.catalogue import ResourceType
 from orchtw.wire.objects import Object
 

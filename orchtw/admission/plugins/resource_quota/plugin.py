@@ -17,8 +17,8 @@ from orchtw.quota.quotas import AskedUsage, Limited, Quota, Refused
 from orchtw.quota.usage import Usage
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.listers.namespace_lister import NamespaceLister
+from orchtw.registry.metadata import ordered, rfc3339
 from orchtw.registry.stored import Prepared
-from orchtw.registry.system_metadata import ordered, rfc3339
 from orchtw.schema.catalogue import ResourceType
 from orchtw.storage.interface import Op, WriteOutcome
 from orchtw.watch.entry import Entry

@@ -15,9 +15,9 @@ from orchtw.registry.groups.apiextensions.format_warnings import format_warnings
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.registry.groups.apiextensions.validation import validate_definition, validate_definition_status
 from orchtw.registry.kind import KindRecord
+from orchtw.registry.metadata import ordered
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.strategy import Strategy
-from orchtw.registry.system_metadata import ordered
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
 from orchtw.schema import cel

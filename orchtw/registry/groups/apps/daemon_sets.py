@@ -19,8 +19,8 @@ from orchtw.registry.groups.core.controller_rules import (
 )
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.kind import KindRecord
+from orchtw.registry.metadata import put_annotation
 from orchtw.registry.strategy import Strategy
-from orchtw.registry.system_metadata import put_annotation
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_workloads

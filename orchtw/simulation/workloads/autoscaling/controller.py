@@ -10,7 +10,7 @@ from orchtw.client.work_queue import Retry
 from orchtw.controllers.controller import WorkSource
 from orchtw.errors import Conflict, NotFound, StatusError
 from orchtw.registry.groups.autoscaling.validation import as_hub
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.rules.selectors import parse_labels
 from orchtw.schema.conversion.autoscaling import autoscaler_v2_to_v1
 from orchtw.simulation.controller import SimulatedController

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.budgets.expectation import Expectation
 from orchtw.simulation.workloads.conditions import find, without
 from orchtw.simulation.workloads.pods import PodView

@@ -13,7 +13,7 @@ from orchtw.client.namespace_end import ends_with_namespace
 from orchtw.client.work_queue import Retry
 from orchtw.controllers.controller import WorkSource
 from orchtw.errors import AlreadyExists, NotFound, StatusError
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.rules.cron import parse_schedule, zone_error
 from orchtw.simulation.controller import SimulatedController
 from orchtw.simulation.workloads.conditions import same

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.conditions import condition, find, without
 from orchtw.simulation.workloads.deployments.sets import max_unavailable, size_of
 from orchtw.simulation.workloads.replica_status import FAILURE

@@ -8,7 +8,7 @@ from typing import Final
 from orchtw.client.concurrency import each
 from orchtw.client.namespace_end import ends_with_namespace
 from orchtw.errors import StatusError
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.batches import AT_A_TIME, slow_start
 from orchtw.simulation.workloads.jobs.demand import Demand, demand
 from orchtw.simulation.workloads.jobs.outcome import COMPLETE, JobEnding, deadline_left_s, outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.conditions import condition, find, without
 from orchtw.simulation.workloads.jobs.indexes import indexes_text
 from orchtw.simulation.workloads.jobs.outcome import COMPLETE, FAILED, JobEnding

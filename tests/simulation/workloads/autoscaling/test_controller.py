@@ -10,7 +10,7 @@ from msgspec import structs
 
 from orchtw.config.simulation import Parts
 from orchtw.registry.groups.autoscaling.validation import as_hub
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.schema.conversion.autoscaling import autoscaler_v2_to_v1
 from orchtw.simulation.workloads.autoscaling.controller import AutoscalerController
 from orchtw.simulation.workloads.deployments.controller import DeploymentController

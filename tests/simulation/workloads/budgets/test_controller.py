@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.budgets.controller import DisruptionController
 from orchtw.simulation.workloads.deployments.controller import DeploymentController
 from orchtw.simulation.workloads.replicas import ReplicaSetController

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.cron.controller import CronJobController
 from orchtw.simulation.workloads.ttl import TTLAfterFinished
 from orchtw.wire.objects import Object

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.jobs.controller import JobController
 from orchtw.wire.objects import Object
 from tests.simulation.workloads.case import GATES, SPEC, WorkloadCase

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.registry.system_metadata import (
+from orchtw.registry.metadata import (
     Stamp,
     drop_annotation,
     drop_deletion,

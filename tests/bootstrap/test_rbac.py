@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.bootstrap.rbac_policy import expected_objects
+from orchtw.bootstrap.rbac import expected_objects
 from orchtw.naming.names import Naming
 from orchtw.wire.objects import Object
 
