@@ -1,9 +1,10 @@
-"""Compile `protos/` into what the packages load, descriptors and descriptions: `python -m orchtw.commands.generate`.
+"""Compile `protos/` into what the packages load: `python -m orchtw.commands.generate`.
 
 It runs from a checkout, with the `dev` extra.
 Run it after every change to a .proto file and commit the lot. `--check` writes nothing and exits 1, with one line a
-file, when a committed file is not what the protos say. OpenAPI's own messages, the texts that its documents show, and
-etcd's messages are files of their own: a server that is never asked for them does not load them.
+file, when a committed file is not what the protos say. A server loads the declarations of the API; the descriptors,
+from which they are made, are for tests and other programs. OpenAPI's own messages, the texts that its documents show,
+and etcd's messages are files of their own: a server that is never asked for them does not load them.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from pathlib import Path
 
 from google.protobuf import descriptor_pb2
 
+from orchtw.commands.declaring import declared
 from orchtw.errors import ConfigError
-from orchtw.schema import comments, descriptors
+from orchtw.schema import comments, declarations, descriptors
 from orchtw.storage import etcd
 
 PACKAGE = Path(descriptors.__file__).resolve().parent
 PROTOS = PACKAGE.parent.parent / "protos"
-OUTPUT = PACKAGE / "api.binpb"
+OUTPUT = PACKAGE / descriptors.DESCRIPTOR_SET
+DECLARATIONS_OUTPUT = PACKAGE / declarations.DECLARATIONS
 OPENAPI_OUTPUT = PACKAGE / "openapi.binpb"
 DESCRIPTIONS_OUTPUT = PACKAGE / "descriptions.json"
 ETCD_OUTPUT = Path(etcd.__file__).resolve().parent / "etcd.binpb"
@@ -76,8 +79,10 @@ def stripped(compiled: descriptor_pb2.FileDescriptorSet) -> bytes:
 def generated() -> dict[Path, bytes]:
     """Return the content of every generated file by path. Raises ConfigError."""
     api = compile_protos(PROTOS)
+    packaged = stripped(api)
     return {
-        OUTPUT: stripped(api),
+        OUTPUT: packaged,
+        DECLARATIONS_OUTPUT: declarations.encoded(declared(descriptors.Descriptors(packaged))),
         OPENAPI_OUTPUT: stripped(compile_protos(PROTOS, OPENAPI_FOLDERS)),
         ETCD_OUTPUT: stripped(compile_protos(PROTOS, ETCD_FOLDERS)),
         DESCRIPTIONS_OUTPUT: comments.encoded(comments.descriptions(api)),

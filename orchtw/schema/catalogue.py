@@ -1,4 +1,4 @@
-"""Catalogue of the API: resources, groups and kinds, read from the protos' options.
+"""Catalogue of the API: resources, groups and kinds, read from the declarations.
 
 A `Catalogue` speaks one vocabulary: groups in it are already translated by its `Naming`. The switches of a running
 server are not known here; `default_on` is the release's own choice.
@@ -9,15 +9,13 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
-from typing import Any
 
 import attrs
 import msgspec
-from google.protobuf.descriptor import Descriptor
 
 from orchtw.naming.names import Naming
+from orchtw.schema import declarations
 from orchtw.schema.additions import EVERY, Additions
-from orchtw.schema.descriptors import file_options, files, message_options
 from orchtw.schema.versions import maturity
 
 _META = "meta.orch.io"
@@ -193,7 +191,7 @@ class Catalogue:
 
     @classmethod
     def load(cls, naming: Naming, additions: Additions = EVERY) -> Catalogue:
-        """Return the catalogue of the packaged descriptors, as far as `additions` go; takes a few milliseconds."""
+        """Return the catalogue of the packaged declarations, as far as `additions` go; takes a few milliseconds."""
         found = list(_resources(naming, additions))
         groups = _groups(naming, {(each.group, each.version) for each in found})
         every = [(group.name, version) for group in groups for version in group.versions]
@@ -221,15 +219,15 @@ class Catalogue:
 def _messages_by_kind(naming: Naming, additions: Additions) -> dict[tuple[str, str], str]:
     shared: dict[tuple[str, str], str] = {}
     own: dict[tuple[str, str], str] = {}
-    for file in files():
-        options = file_options(file)
-        if not options.HasField("version"):
+    for file in declarations.files():
+        options = file.options
+        if options.version is None:
             continue
         api_version = joined(naming.group(options.group), options.version)
-        for name, message in file.message_types_by_name.items():
-            is_meta = options.group == _META
-            about = message_options(message)
-            if not (about.kind or (is_meta and name in _META_EXTRAS)) or not _is_known(about, additions):
+        for message in file.messages:
+            name, is_meta = message.name, options.group == _META
+            listed = message.options.kind or (is_meta and name in _META_EXTRAS)
+            if not listed or not _is_known(message, additions):
                 continue
             own[api_version, name] = message.full_name
             if is_meta:
@@ -241,9 +239,9 @@ def _messages_by_kind(naming: Naming, additions: Additions) -> dict[tuple[str, s
     return {**shared, **own}
 
 
-def _is_known(options: Any, additions: Additions) -> bool:
-    """Report whether the emulated release has the kind of a message with these options."""
-    return additions.includes(options.lifecycle.introduced)
+def _is_known(message: declarations.Message, additions: Additions) -> bool:
+    """Report whether the emulated release has the kind of a message."""
+    return additions.includes(message.options.lifecycle.introduced)
 
 
 def _groups(naming: Naming, known: set[tuple[str, str]]) -> tuple[GroupInfo, ...]:
@@ -252,11 +250,11 @@ def _groups(naming: Naming, known: set[tuple[str, str]]) -> tuple[GroupInfo, ...
     """
     priorities: dict[str, dict[str, int]] = {}
     minimum: dict[str, int] = {}
-    for file in files():
-        options = file_options(file)
-        if options.HasField("version_priority") and (naming.group(options.group), options.version) in known:
-            priorities.setdefault(options.group, {})[options.version] = options.version_priority
-            minimum[options.group] = options.group_priority_minimum
+    for file in declarations.files():
+        group, version, priority = file.options.group, file.options.version, file.options.version_priority
+        if version is not None and priority is not None and (naming.group(group), version) in known:
+            priorities.setdefault(group, {})[version] = priority
+            minimum[group] = file.options.group_priority_minimum
     order = sorted(priorities, key=lambda name: (name != "", name != _AGGREGATED, -minimum[name], name))
     return tuple(_group(naming, name, priorities[name], minimum[name] or None) for name in order)
 
@@ -273,31 +271,37 @@ def _group(naming: Naming, name: str, priority: dict[str, int], minimum: int | N
 
 
 def _resources(naming: Naming, additions: Additions) -> Iterator[ResourceType]:
-    for file in files():
-        place = file_options(file)
-        for message in file.message_types_by_name.values():
-            options = message_options(message)
-            if options.HasField("resource") and _is_known(options, additions):
-                yield _resource(naming, place, message, options, additions)
+    for file in declarations.files():
+        group, version = naming.group(file.options.group), file.options.version or ""
+        for message in file.messages:
+            served = message.options.resource
+            if served is not None and _is_known(message, additions):
+                yield _resource(naming, group, version, message, served, additions)
 
 
-def _resource(naming: Naming, place: Any, message: Descriptor, options: Any, additions: Additions) -> ResourceType:
-    served, life = options.resource, options.lifecycle
-    group = naming.group(place.group)
+def _resource(
+    naming: Naming,
+    group: str,
+    version: str,
+    message: declarations.Message,
+    served: declarations.Resource,
+    additions: Additions,
+) -> ResourceType:
+    life = message.options.lifecycle
     stored_group, _, stored_version = served.storage_version.rpartition("/")
     return ResourceType(
         group=group,
-        version=place.version,
+        version=version,
         plural=served.plural,
         singular=served.singular,
         kind=message.name,
         list_kind=served.list_kind or None,
         namespaced=served.namespaced,
-        verbs=tuple(served.verb),
-        short_names=tuple(served.short_name),
-        categories=tuple(served.category),
+        verbs=served.verb,
+        short_names=served.short_name,
+        categories=served.category,
         subresources=tuple(
-            _subresource(naming, group, place.version, each)
+            _subresource(naming, group, version, each)
             for each in served.subresource
             if additions.includes(each.since, each.feature_gate)
         ),
@@ -307,14 +311,14 @@ def _resource(naming: Naming, place: Any, message: Descriptor, options: Any, add
         default_on=served.served,
         preferred=served.preferred,
         delete_returns_object=served.delete_returns_object,
-        field_selectors=tuple(served.field_selector),
+        field_selectors=served.field_selector,
         introduced=life.introduced or None,
         deprecated=life.deprecated or None,
         removed=life.removed or None,
         replacement=_replacement(naming, life),
         columns=tuple(
             Column(name=each.name, type=each.type, format=each.format, priority=each.priority, cell=each.cell)
-            for each in options.column
+            for each in message.options.column
         ),
         message=message.full_name,
     )
@@ -332,20 +336,19 @@ def _storage_hash(naming: Naming, storage_version: str, kind: str) -> str:
     return b64encode(digest[:8]).decode()
 
 
-def _subresource(naming: Naming, group: str, version: str, declared: Any) -> Subresource:
+def _subresource(naming: Naming, group: str, version: str, declared: declarations.Subresource) -> Subresource:
     """Return a sub-resource, whose kind is of its parent's group version unless declared otherwise."""
-    foreign = declared.HasField("version")
     return Subresource(
         name=declared.name,
         kind=declared.kind,
-        group=naming.group(declared.group) if foreign else group,
-        version=declared.version if foreign else version,
-        verbs=tuple(declared.verb),
+        group=group if declared.version is None else naming.group(declared.group),
+        version=version if declared.version is None else declared.version,
+        verbs=declared.verb,
     )
 
 
-def _replacement(naming: Naming, life: Any) -> GroupVersionKind | None:
-    if not life.HasField("replacement"):
-        return None
+def _replacement(naming: Naming, life: declarations.Lifecycle) -> GroupVersionKind | None:
     target = life.replacement
+    if target is None:
+        return None
     return GroupVersionKind(group=naming.group(target.group), version=target.version, kind=target.kind)

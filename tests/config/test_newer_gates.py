@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.config.newer_gates import NEWER_GATES
 from orchtw.config.releases import FIRST, LAST, release_of
-from orchtw.schema.descriptors import field_options, files
+from orchtw.schema.declarations import files
 
 
 class NewerGatesTests(SynchronousTestCase):
@@ -23,12 +23,12 @@ class NewerGatesTests(SynchronousTestCase):
         """Each newer field of the protos has gates that are known, and not later than itself (reference KIND-90)."""
         wrong = set()
         for file in files():
-            for message in file.message_types_by_name.values():
-                for field in message.fields:
-                    options = field_options(field)
+            for message in file.messages:
+                for field in message.fields():
+                    options = field.options
                     for name in options.feature_gate.split(",") if options.since and options.feature_gate else ():
                         gate = NEWER_GATES.get(name)
                         since = release_of(options.since)
                         if gate is None or (since > FIRST and gate.since > since):
-                            wrong.add((field.full_name, name))
+                            wrong.add((message.full_name, field.name, name))
         self.assertEqual(wrong, set())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
-from orchtw.schema import descriptors
+from orchtw.schema import declarations
 from orchtw.schema.additions import EVERY, RELEASE_1_24
 from orchtw.schema.codec.json_codec import normalisers
 from orchtw.schema.compiler import SchemaCompiler
@@ -79,11 +79,11 @@ class SchemaCompilerTests(SynchronousTestCase):
 
     def test_enums_of_other_packages(self) -> None:
         """A field may use an enum of another package; every field that names one finds it."""
-        for file in descriptors.files():
-            for message in file.message_types_by_name.values():
+        for file in declarations.files():
+            for message in file.messages:
                 node = self.compiler.message(message.full_name)
                 for field in node.fields if isinstance(node, StructSchema) else ():
-                    if descriptors.field_options(message.fields_by_name[field.proto]).enum:
+                    if message.field(field.proto).options.enum:
                         self.assertIsNotNone(field.enum, field.name)
 
     def test_order_and_inline(self) -> None:

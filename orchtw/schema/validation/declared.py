@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from orchtw.naming.names import Naming
+from orchtw.schema import declarations
 from orchtw.schema.nodes import EnumSchema, OneOf, StructRules
 
 _AS_DECLARED = ("required", "required_detail", "immutable", "unique", "unique_by", "format", "detail")
 _LIMITS = ("minimum", "maximum", "max_length", "min_items", "max_items")
 
 
-def declared_rules(options: Any, enum: EnumSchema | None) -> StructRules:
-    """Return the rules of an `orchtw.options.Rules`; `enum` is the field's, in the served vocabulary."""
-    limits = {name: getattr(options, name) for name in _LIMITS if options.HasField(name)}
+def declared_rules(options: declarations.Rules, enum: EnumSchema | None) -> StructRules:
+    """Return the rules of nodes for declared ones; `enum` is the field's, in the served vocabulary."""
+    limits = {name: limit for name in _LIMITS if (limit := getattr(options, name)) is not None}
     return StructRules(
         **{name: getattr(options, name) for name in _AS_DECLARED},
         **limits,
         allowed=enum.values if enum is not None and options.closed else (),
-        key=declared_rules(options.key, None) if options.HasField("key") else None,
-        item=declared_rules(options.item, enum) if options.HasField("item") else None,
+        key=None if options.key is None else declared_rules(options.key, None),
+        item=None if options.item is None else declared_rules(options.item, enum),
     )
 
 
-def declared_one_of(options: Any, naming: Naming) -> OneOf:
-    """Return the keys of an `orchtw.options.OneOf`, in the served vocabulary."""
+def declared_one_of(options: declarations.OneOf, naming: Naming) -> OneOf:
+    """Return the fields that exclude each other, with their keys in the served vocabulary."""
     return OneOf(tuple(map(naming.translate, options.field)), options.too_many, options.missing)

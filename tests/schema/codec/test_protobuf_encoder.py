@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.descriptors import message_class
+from orchtw.schema.descriptors import packaged
 
 CODECS = Codecs(Catalogue.load(Naming.orch()))
 POD = CODECS.kind("v1", "Pod")
@@ -20,7 +20,7 @@ class EncodeTests(SynchronousTestCase):
     def test_readable_by_protobuf(self) -> None:
         """A standard Protobuf reader finds what was encoded, zero values written (reference ENC-18)."""
         raw = POD.encode_protobuf(POD.normalise({"metadata": {"name": "n" * 200}, "spec": {"priority": -1}}))
-        message: Any = message_class(POD.message).FromString(raw)
+        message: Any = packaged().message_class(POD.message).FromString(raw)
         self.assertEqual(message.metadata.name, "n" * 200)
         self.assertEqual(message.spec.priority, -1)
         self.assertTrue(message.metadata.HasField("generateName"))

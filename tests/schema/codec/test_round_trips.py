@@ -13,7 +13,7 @@ from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.kind_codec import KindCodec
-from orchtw.schema.descriptors import message_class
+from orchtw.schema.descriptors import packaged
 from tests.properties import examples
 from tests.schema.arbitrary import Arbitrary
 
@@ -48,7 +48,7 @@ class RoundTripTests(SynchronousTestCase):
         self.assertEqual(reread(codec, text), text, "canonical JSON is a fixed point")
         raw = codec.encode_protobuf(obj)
         # Google's own library reads all of it; it sorts a key before its own prefixes, so only sizes compare.
-        self.assertEqual(message_class(codec.message).FromString(raw).ByteSize(), len(raw))
+        self.assertEqual(packaged().message_class(codec.message).FromString(raw).ByteSize(), len(raw))
         back = codec.decode_protobuf(raw)
         self.assertEqual(back, obj)
         self.assertEqual(orjson.dumps(back), text, "Protobuf keeps everything, and the order of keys")

@@ -9,7 +9,7 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
-from orchtw.schema import descriptors
+from orchtw.schema import declarations
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.openapi import descriptions
@@ -26,11 +26,11 @@ SENTENCES = re.compile(r"\A[A-Z0-9].*\.\Z", re.DOTALL)
 
 def named() -> Iterator[tuple[str, str]]:
     """Every message ("" as field) and every field that has a key of its own or stands for its message."""
-    for file in descriptors.files():
-        for message in file.message_types_by_name.values():
+    for file in declarations.files():
+        for message in file.messages:
             yield message.full_name, ""
-            for field in message.fields:
-                if not descriptors.field_options(field).inline:
+            for field in message.fields():
+                if not field.options.inline:
                     yield message.full_name, field.name
 
 
