@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
@@ -17,8 +17,7 @@ RETRY_S = 1.0
 """Delay after a run with a failed step: the server is not ready before all have succeeded."""
 
 
-@attrs.define(slots=True, kw_only=True)
-class Step:
+class Step(msgspec.Struct, kw_only=True):
     """One subject: `ended` is called after each attempt with its success."""
 
     name: str

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import attrs
 import msgspec
 from twisted.internet.defer import Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
@@ -31,8 +30,7 @@ class Underway(CheckFailed):
     """Temporary failure whose text, the progress so far, is also shown in the list of all checks."""
 
 
-@attrs.define(slots=True)
-class Condition:
+class Condition(msgspec.Struct):
     """Check that fails with `reason` unless `met`, such as `shutdown` once the server is stopping."""
 
     reason: str
@@ -44,7 +42,6 @@ class Condition:
             raise CheckFailed(self.reason)
 
 
-@attrs.define(slots=True)
 class StartStep(Condition):
     """Check of a start step (post-start hook), which is retried if it fails, for example because of a full disk.
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import attrs
+import msgspec
 
 from orchtw.flags.flag import Flag
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Plugin:
+class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """Base of the records below.
 
     `make` is the factory; it raises ConfigError for invalid settings. `flags` are the plugin's own; the factory gets
@@ -22,8 +21,7 @@ class Plugin:
     flags: tuple[Flag, ...] = ()
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class AdmissionPlugin(Plugin):
+class AdmissionPlugin(Plugin, frozen=True, kw_only=True):
     """An admission plugin: `make(host, values, given)` returns an `orchtw.admission.chain.Plugin`.
 
     It runs directly before or after the plugin that `before` or `after` names, else before MutatingAdmissionWebhook.
@@ -37,8 +35,7 @@ class AdmissionPlugin(Plugin):
     needs_configuration: bool = False
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class AuthenticationPlugin(Plugin):
+class AuthenticationPlugin(Plugin, frozen=True, kw_only=True):
     """An authentication method: `make(host, values)` returns an `orchtw.authn.method.Authenticator`.
 
     With `tokens` it returns a source of bearer tokens instead, an `orchtw.authn.method.TokenMethod`. Returning None
@@ -49,13 +46,11 @@ class AuthenticationPlugin(Plugin):
     before: str = ""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class AuthorizationPlugin(Plugin):
+class AuthorizationPlugin(Plugin, frozen=True, kw_only=True):
     """A mode of `--authorization-mode`: `make(host, values)` returns an `orchtw.authz.decision.Authorizer`."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class ControllerPlugin(Plugin):
+class ControllerPlugin(Plugin, frozen=True, kw_only=True):
     """A controller: `make(host, values)` returns an `orchtw.controllers.controller.Controller`.
 
     `*` in `--controllers` includes it unless `by_name_only` is True.
@@ -64,16 +59,14 @@ class ControllerPlugin(Plugin):
     by_name_only: bool = False
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class EncryptionPlugin(Plugin):
+class EncryptionPlugin(Plugin, frozen=True, kw_only=True):
     """An encryption provider: `make(fields)` returns an `orchtw.storage.encryption.provider.Provider`.
 
     `fields` (`orchtw.outbound.fields.Fields`) is what the encryption configuration has under the plugin's name.
     """
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class StoragePlugin(Plugin):
+class StoragePlugin(Plugin, frozen=True, kw_only=True):
     """A storage backend for `--storage-backend`: `make(host, values)` returns an `orchtw.storage.interface.Store`."""
 
 

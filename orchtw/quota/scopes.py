@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import attrs
 import msgspec
 
 from orchtw.wire.objects import Object
@@ -15,8 +14,7 @@ VOLUME_ATTRIBUTES: Final = "VolumeAttributesClass"
 _COMPUTE: Final = ("cpu", "memory")
 
 
-@attrs.frozen(slots=True)
-class Traits:
+class Traits(msgspec.Struct, frozen=True):
     """Traits of a pod that quota scopes select by."""
 
     terminating: bool
@@ -25,8 +23,7 @@ class Traits:
     affine_elsewhere: bool
 
 
-@attrs.frozen(slots=True)
-class ClaimTraits:
+class ClaimTraits(msgspec.Struct, frozen=True):
     """Traits of a claim that quota scopes select by: the classes of volume attributes that it asks for or has."""
 
     classes: frozenset[str]

@@ -7,7 +7,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from typing import Final
 
-import attrs
+import msgspec
 
 _BEGIN: Final = b"-----BEGIN "
 _END: Final = b"\n-----END "
@@ -15,8 +15,7 @@ _DASHES: Final = b"-----"
 _NEW_LINE: Final = 10
 
 
-@attrs.frozen(slots=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """One PEM block: the type in its BEGIN line, a flag for headers, and the decoded bytes."""
 
     type: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import attrs
+import msgspec
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
@@ -33,8 +33,7 @@ SURVEY_S: Final = 0.05
 """Interval at which a new definition waits for the names of those from before the start."""
 
 
-@attrs.frozen(slots=True, kw_only=True, eq=False)
-class DefinitionParts:
+class DefinitionParts(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Parts of the definition controller; `target` is that of the definitions."""
 
     target: Target
