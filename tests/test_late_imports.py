@@ -18,7 +18,7 @@ LATE = (
     *("orchtw.filters.faults", "orchtw.filters.fault_subjects", "orchtw.serving.faulty_watch"),
     *("orchtw.verbs.stale_reads", "twisted.internet.endpoints", "jwt", "ifaddr"),
     *("orchtw.schema.cel.tokens", "orchtw.schema.cel.values", "orchtw.schema.cel.compiler"),
-    *("hpack", "orchtw.serving.http2.connection", "orchtw.serving.http2.stream", "google.protobuf.descriptor_pb2"),
+    *("hpack", "orchtw.serving.http2.connection", "orchtw.serving.http2.stream", "google.protobuf", "re2"),
 )
 """Libraries and modules that only some flags and requests need."""
 

@@ -28,6 +28,7 @@ from orchtw.config.settings import Config
 from orchtw.config.signing import SigningOptions
 from orchtw.config.simulation import ALL_CONTROLLERS
 from orchtw.naming.names import VOCABULARIES
+from orchtw.values.patterns import compiled
 from orchtw.values.ports import HIGHEST, port_range
 
 RECONCILER_TYPES = ("master-count", "lease", "none")
@@ -287,8 +288,6 @@ def _origins(patterns: tuple[str, ...]) -> list[str]:
     """Return the problems of `--cors-allowed-origins`: malformed expressions."""
     if not patterns:
         return []
-    from orchtw.values.patterns import compiled
-
     problems = []
     for pattern in patterns:
         try:

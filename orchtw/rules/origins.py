@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from orchtw.values.patterns import compiled
+
 # Characters of the longest origin that is matched: a scheme, a host name of 253 characters and a port fit.
 LONGEST_ORIGIN: Final = 512
 _HTTPS_PORT: Final = 443
@@ -20,8 +22,6 @@ class AllowedOrigins:
     def __init__(self, patterns: Iterable[str] = ()) -> None:
         self._patterns: tuple[Any, ...] = ()
         if patterns := tuple(patterns):
-            from orchtw.values.patterns import compiled
-
             self._patterns = tuple(map(compiled, patterns))
 
     def __bool__(self) -> bool:

@@ -12,14 +12,11 @@ import orjson
 
 from orchtw.config.releases import LAST, Release
 from orchtw.controllers.apiextensions.definition import Definition
-from orchtw.registry.custom.kinds import kinds_of
-from orchtw.registry.custom.strategy import CustomStrategy
 from orchtw.registry.custom.versioning import Versionings
 from orchtw.registry.offload import Offload
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.custom.codec import CustomCodec
 from orchtw.schema.custom.terms import DEFAULT, ValidationTerms
 from orchtw.wire.objects import Object
 
@@ -54,8 +51,10 @@ class Serving:
     ) -> None:
         self._targets = targets
         self._versionings = versionings
-        self._kinds_of = partial(kinds_of, schemas=codecs.schemas, rules=rules, release=release)
-        self._make_codec = partial(CustomCodec, codecs=codecs, terms=terms)
+        self._codecs = codecs
+        self._terms = terms
+        self._rules = rules
+        self._release = release
         self._run = offload.run
         self._served: dict[str, Served] = {}
         self._closed: set[str] = set()
@@ -91,10 +90,17 @@ class Serving:
             self.close(name)
 
     async def _add(self, name: str, state: Hashable, obj: Object, size_bytes: int) -> None:
+        # Time and memory that the start is spared, and servers without definitions for good.
+        from orchtw.registry.custom.kinds import kinds_of
+        from orchtw.registry.custom.strategy import CustomStrategy
+        from orchtw.schema.custom.codec import CustomCodec
+
         versioning = self._versionings.of(obj)
-        kinds = await self._run(size_bytes, lambda: self._kinds_of(obj))
+        make_kinds = partial(kinds_of, obj, self._codecs.schemas, rules=self._rules, release=self._release)
+        kinds = await self._run(size_bytes, make_kinds)
         if name not in self._ended:
-            await self._targets.add(kinds, CustomStrategy, self._make_codec, versioning)
+            make_codec = partial(CustomCodec, codecs=self._codecs, terms=self._terms)
+            await self._targets.add(kinds, CustomStrategy, make_codec, versioning)
             first = kinds[0][0]
             target = self._targets.stored_target(first.group, first.version, first.plural)
             self._served[name] = Served(state, target)

@@ -30,20 +30,16 @@ Such patterns may take 30 ms each.
 """
 
 
-_SMALL: Final = patterns.options(_SMALL_BYTES, captures=False)
-_LARGE: Final = patterns.options(_LARGE_BYTES, captures=False)
-
-
-def _compile(options: Any, pattern: str) -> Any:
+def _compile(max_bytes: int, pattern: str) -> Any:
     """Compile a pattern; return the error as text if it is malformed."""
     try:
-        return patterns.compiled(pattern.encode("utf-8", "surrogatepass"), options)
+        return patterns.compiled(pattern.encode("utf-8", "surrogatepass"), max_bytes, captures=False)
     except ValueError as error:
         return str(error)
 
 
-_small: Final = lru_cache(maxsize=_SMALL_KEPT)(partial(_compile, _SMALL))
-_large: Final = lru_cache(maxsize=_LARGE_KEPT)(partial(_compile, _LARGE))
+_small: Final = lru_cache(maxsize=_SMALL_KEPT)(partial(_compile, _SMALL_BYTES))
+_large: Final = lru_cache(maxsize=_LARGE_KEPT)(partial(_compile, _LARGE_BYTES))
 
 
 def _compiled(pattern: str) -> Any:

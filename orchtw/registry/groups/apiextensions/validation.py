@@ -16,7 +16,6 @@ from orchtw.registry.groups.apiextensions.names import (
     own_name_causes,
     spec_name_causes,
 )
-from orchtw.registry.groups.apiextensions.schemas import schema_causes
 from orchtw.registry.groups.apiextensions.selectable_fields import selectable_causes
 from orchtw.registry.groups.apiextensions.versions import stored_version_causes, version_causes
 from orchtw.values.causes import invalid
@@ -27,6 +26,8 @@ def validate_definition(
     new: Object, old: Object | None, naming: Naming, release: Release = LAST
 ) -> list[Cause]:
     """Return the causes that reject a definition, or its change from the old one; `release`: that of expressions."""
+    from orchtw.registry.groups.apiextensions.schemas import schema_causes  # time that the start is spared
+
     spec: Mapping[str, Any] = new.get("spec") or {}
     before: Mapping[str, Any] | None = None if old is None else old.get("spec") or {}
     causes = own_name_causes(new) if old is None else []

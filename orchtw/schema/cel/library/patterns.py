@@ -22,16 +22,13 @@ TAKING_PATTERNS: Final = frozenset({"matches", "find", "findAll"})
 """Functions whose second argument, the target among them, is a pattern."""
 
 
-_OPTIONS: Final = patterns.options(_MEMORY_BYTES)
-
-
 @lru_cache(maxsize=512)
 def compiled(pattern: str) -> Any:
     """Return the matcher of a pattern. Raises Failure."""
     if len(pattern) > _LONGEST:
         raise Failure(f"error parsing regexp: expression too large: {len(pattern)} characters, limit {_LONGEST}")
     try:
-        return patterns.compiled(pattern, _OPTIONS)
+        return patterns.compiled(pattern, _MEMORY_BYTES)
     except ValueError as error:
         raise Failure(f"error parsing regexp: {error}") from error
 
