@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from sys import intern
 from typing import Any, Final
@@ -20,10 +19,6 @@ LONGEST_SHARED: Final = 1024
 # Tags: an object's metadata; in it uid, deletionTimestamp, ownerReferences, finalizers.
 _METADATA, _UID, _DELETION, _OWNER, _FINALIZER = 0x0A, 0x2A, 0x4A, 0x6A, 0x72
 _LAST_TAG = 0x7F
-
-_TIED: Final = re.compile(rb'J[\x00-\x16]|j(?:[\x00-\x7f]|[\x80-\xff]{1,4}[\x00-\x7f])["*08\n\x1a]', re.DOTALL)
-"""Encoded deletionTimestamp or ownerReferences, or text that looks alike: tag, length, tag of the first field."""
-
 
 class OwnerReference(msgspec.Struct, frozen=True):
     """One entry of metadata.ownerReferences; `blocking` is blockOwnerDeletion."""
@@ -72,12 +67,33 @@ def reference(owner: Mapping[str, Any]) -> OwnerReference:
 def stands_alone(raw: bytes, start: int) -> bool:
     """Report whether an object, which begins there with its metadata, has no owner and is not being deleted.
 
-    False also where that takes a closer look. A fifth of the cost of reading its owner metadata.
+    Fields are in ascending number. False also where that takes a closer look. The loop runs once for each label and
+    annotation, so it has no calls where a tag has one byte and a length at most two.
     """
     if raw[start] != _METADATA:
         return False
     length, position = read_varint(raw, start + 1)
-    return _TIED.search(raw, position, position + length) is None
+    end = position + length
+    while position < end:
+        tag = raw[position]
+        if tag > _LAST_TAG:  # all relevant fields have passed: managed fields, which may be long, have a later number
+            return True
+        if tag == _DELETION or tag == _OWNER:
+            return False
+        kind, size = tag & 7, raw[position + 1]
+        if kind == LENGTH:
+            if size < 128:
+                position += size + 2
+            elif (high := raw[position + 2]) < 128:
+                position += (high << 7 | size & 127) + 3
+            else:
+                size, after = read_varint(raw, position + 1)
+                position = after + size
+        elif kind == VARINT:
+            position = read_varint(raw, position + 1)[1]
+        else:
+            return False
+    return True
 
 
 class OwnerMetadataReader:
