@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from orchtw.apply.path_element import key_text, single_key_text, value_text
+from orchtw.apply.path_element import keys_text, single_key_text, value_text
 from orchtw.schema.nodes import (
     MISSING,
     EitherSchema,
@@ -122,7 +122,7 @@ class ListType(Type):
             value = item.get(self.keys[0])
             if type(value) is str:
                 return single_key_text(self.keys[0], value)
-        fields = []
+        values = []
         for key in self.keys:
             value = item[key] if key in item else self.defaults.get(key)
             if value is None:
@@ -130,8 +130,8 @@ class ListType(Type):
                     f'associative list with keys has an element that omits key field "{key}" '
                     "(and doesn't have default value)"
                 )
-            fields.append((key, value))
-        return key_text(fields)
+            values.append(value)
+        return keys_text(self.keys, values)
 
 
 def _set_step(item: Any) -> str:

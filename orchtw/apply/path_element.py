@@ -95,6 +95,19 @@ def _kept_key_text(name: str, value: str) -> str:
     return key_text([(name, value)])
 
 
+def keys_text(names: tuple[str, ...], values: list[Any]) -> str:
+    """Return the step to an item by the values of its sorted key fields; cached for short texts and numbers."""
+    for value in values:
+        if type(value) is not int and (type(value) is not str or len(value) > CACHED_LENGTH):
+            return key_text(zip(names, values, strict=True))
+    return _kept_keys_text(names, *values)
+
+
+@lru_cache(maxsize=CACHED_STEPS)
+def _kept_keys_text(names: tuple[str, ...], *values: int | str) -> str:
+    return key_text(zip(names, values, strict=True))
+
+
 def key_text(fields: Iterable[tuple[str, Any]]) -> str:
     """Return the step to a keyed list item; `fields` must be sorted by name."""
     return "k:{" + ",".join(f"{orjson.dumps(name).decode()}:{value_text(value)}" for name, value in fields) + "}"

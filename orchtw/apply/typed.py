@@ -23,6 +23,7 @@ from orchtw.apply.merge_type import (
     Type,
     of_value,
 )
+from orchtw.apply.outlines import outline
 from orchtw.apply.path_element import SELF, order
 from orchtw.schema.values import in_order
 
@@ -114,12 +115,14 @@ def present(kind: Type, value: Any) -> Tree:
         shape = kind.shape
     if shape == LEAF_SHAPE or not value:
         return LEAF
-    out = {SELF: LEAF}
     if shape == MAP_SHAPE:
         assert isinstance(kind, MapType)
         if type(value) is not dict:
             return LEAF
         fields, element = kind.fields, kind.element
+        if element is None and fields.keys() >= value.keys():
+            return _present_fields(kind, value)
+        out = {SELF: LEAF}
         for key in in_order(value):
             step, inner = fields.get(key) or ("f:" + key, element or UNTYPED)
             out[step] = LEAF if inner.shape == LEAF_SHAPE else present(inner, value[key])
@@ -128,9 +131,20 @@ def present(kind: Type, value: Any) -> Tree:
         if type(value) is not list:
             return LEAF
         found = dict(items(kind, value))
+        out = {SELF: LEAF}
         for step in in_order(found, order if len(found) > 1 else None):
             out[step] = present(kind.element, found[step])
     return out if len(out) > 1 else LEAF
+
+
+def _present_fields(kind: MapType, value: dict[str, Any]) -> Tree:
+    """Return all fields of a struct that has only declared keys, and at least one."""
+    leaves, containers = outline(kind, tuple(value))
+    out = leaves.copy()
+    for key, step, inner in containers:
+        if part := value[key]:
+            out[step] = present(inner, part)
+    return out
 
 
 def gained(kind: MapType, old: dict[str, Any], new: dict[str, Any]) -> Tree:

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply.field_set import FieldSet
-from orchtw.apply.path_element import Key
+from orchtw.apply.path_element import Key, keys_text
 from orchtw.apply.type_check import MAX_PROBLEMS, fits, problems
 from orchtw.apply.typed import claimed, compare, extract, merge, present, remove
 from orchtw.naming.names import Naming
@@ -42,6 +42,20 @@ class FieldsTests(SynchronousTestCase):
         """The fields of an update include the containers that it adds (reference APPLY-4)."""
         tree = present(TYPE, {"box": {"counts": {"a": 1}}})
         self.assertEqual(FieldSet({"f:box": tree["f:box"]}), FieldSet.named("box", "box.counts", "box.counts.a"))
+
+    def test_fields_of_structs_with_equal_keys(self) -> None:
+        """Structs of the same keys differ below their containers; undeclared keys count (reference APPLY-4)."""
+        full = present(TYPE, {"size": 1, "box": {"counts": {"a": 1}}})
+        self.assertEqual(list(full), [".", "f:box", "f:size"])
+        self.assertEqual(present(TYPE, {"size": 2, "box": {}}), {".": {}, "f:box": {}, "f:size": {}})
+        self.assertEqual(present(TYPE, {"size": 1, "box": {"counts": {"a": 1}}}), full)
+        self.assertEqual(list(present(TYPE, {"size": 1, "Other": 1})), [".", "f:Other", "f:size"])
+
+    def test_keys_of_other_types(self) -> None:
+        """A number, its text, and a boolean that equals it are keys of different items (reference APPLY-2)."""
+        keys = [keys_text(("a", "b"), [value, "x"]) for value in (1, "1", True, 1.5)]
+        texts = ("1", '"1"', "true", "1.5")
+        self.assertEqual(keys, [f'k:{{"a":{text},"b":"x"}}' for text in texts])
 
 
 class CompareTests(SynchronousTestCase):
