@@ -54,7 +54,7 @@ def holdup(bench: Bench) -> None:
     """Emit a line for an idle server, and one for each kind of request."""
     namespace = bench.namespace()
     bench.create(f"{namespace}/configmaps", {"metadata": {"name": "small"}, "data": {"key": "value"}})
-    cases = [case for case in CASES if _chosen(bench, case)]
+    cases = [case for case in CASES if bench.options.wants(case.name)]
     places = {"{core}": CORE, "{pods}": _filled(bench) if any("{pods}" in case.path for case in cases) else ""}
     with Probe(bench.endpoint, f"{namespace}/configmaps/small") as probe:
         probe.start()
@@ -62,10 +62,6 @@ def holdup(bench: Bench) -> None:
         _emit(bench, "idle", Outcome(waits=probe.stop()), 0)
         for case in cases:
             _measure(bench, probe, case, places)
-
-
-def _chosen(bench: Bench, case: Case) -> bool:
-    return not bench.options.cases or any(word in case.name for word in bench.options.cases)
 
 
 def _filled(bench: Bench) -> str:

@@ -59,12 +59,12 @@ def holdup_custom(bench: Bench) -> None:
     bench.create(f"{namespace}/configmaps", {"metadata": {"name": "small"}})
     with Probe(bench.endpoint, f"{namespace}/configmaps/small") as probe:
         run = _Run(bench, probe, namespace.rpartition("/")[2])
-        wanted = bench.options.cases
+        wants = bench.options.wants
         for number, subject in enumerate(SUBJECTS):
-            if not wanted or any(word in subject.name for word in wanted):
+            if wants(subject.name):
                 run.subject(subject, f"kind{number}s")
         for name, scenario in (("objects", run.many_objects), ("definitions", run.many_definitions)):
-            if not wanted or name in wanted:
+            if wants(name):
                 scenario()
 
 

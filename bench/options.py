@@ -128,6 +128,10 @@ class Options(argparse.Namespace):
         known = (Naming.orch(), Naming.kubernetes())
         return next(each for each in known if self.meta_group in ("", each.meta_group))
 
+    def wants(self, case: str) -> bool:
+        """Report whether `--cases` has a word of a case's name, or no words at all."""
+        return not self.cases or any(word in case for word in self.cases)
+
 
 def parse(arguments: Sequence[str] | None = None) -> Options:
     """Return the options of a command line; SystemExit (2) with a message if it is wrong."""
@@ -221,7 +225,7 @@ def _named(add: Callable[..., object]) -> None:
     add("--fault-rate", type=float, default=60.0, help="writes a second of the 16 writers of faults together")
     add("--greedy", type=_positive, default=2000, help="connections of the greedy user in the scenario overload")
     add("--starts", type=_positive, default=5, help="starts of each kind, of which the median is printed")
-    add("--cases", type=_texts, default=(), help="of holdup: only those with one of these words in their names")
+    add("--cases", type=_texts, default=(), help="of holdup and writes: only those with such a word in the name")
     add(
         "--repeats",
         type=_positive,

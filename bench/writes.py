@@ -26,12 +26,12 @@ percentage of the Pod that lies in what changes: annotations, each by itself, an
 """
 _TIME = "2026-01-01T00:%02d:%02d.%06dZ"
 
-Case = tuple[str, Make, Done | None]
-"""A case: its name, its requests, and what it does with each response."""
+Case = Callable[[str], tuple[Make, Done | None]]
+"""A case: for a tag that its names have, its requests, and what it does with each response."""
 
 
 def writes(bench: Bench) -> None:
-    """Measure every case at each concurrency, or those of the custom kind; workers have objects of their own.
+    """Measure the wanted cases at each concurrency, or those of the custom kind; workers have objects of their own.
 
     `like` are objects that differ from the last one in names and one annotation, `token` are such Pods with the token
     of their account, whose volume has a name of its own in each, and `unlike` objects that share no text with it.
@@ -39,30 +39,32 @@ def writes(bench: Bench) -> None:
     options = bench.options
     path = bench.namespace()
     updates = _Updates(bench, path, max(options.conc))
-    cases: list[Callable[[str], Case]] = [
-        lambda tag: ("write_pod_status", *updates.status("pods")),
-        lambda tag: ("write_pod_label", *updates.label()),
-        lambda tag: ("write_pod_apply_change", *updates.apply(changes=True)),
-        lambda tag: ("write_pod_apply_same", *updates.apply(changes=False)),
-        *(
-            lambda tag, share=share: (f"write_pod_share_{share}", *updates.share(*_SHARES[share]))
-            for share in _SHARES
-        ),
-        lambda tag: ("write_lease", *updates.lease()),
-        lambda tag: ("write_event", *updates.event()),
-        lambda tag: ("write_pod_like", *_like(bench, path, "pods", tag)),
-        lambda tag: ("write_pod_token", *_with_token(bench, path, tag)),
-        lambda tag: ("write_pod_unlike", *_unlike(bench, path, "pods", tag)),
-        lambda tag: ("write_configmap_unlike", *_unlike(bench, path, "configmaps", tag)),
-    ]
+    cases: dict[str, Case] = {
+        "write_pod_status": lambda tag: updates.status("pods"),
+        "write_pod_label": lambda tag: updates.label(),
+        "write_pod_apply_change": lambda tag: updates.apply(changes=True),
+        "write_pod_apply_same": lambda tag: updates.apply(changes=False),
+        **{
+            f"write_pod_share_{share}": updates.sharing(texts, image)
+            for share, (texts, image) in _SHARES.items()
+        },
+        "write_lease": lambda tag: updates.lease(),
+        "write_event": lambda tag: updates.event(),
+        "write_pod_like": lambda tag: _like(bench, path, "pods", tag),
+        "write_pod_token": lambda tag: _with_token(bench, path, tag),
+        "write_pod_unlike": lambda tag: _unlike(bench, path, "pods", tag),
+        "write_configmap_unlike": lambda tag: _unlike(bench, path, "configmaps", tag),
+    }
     if PLURAL in bench.kinds:
-        cases = [
-            lambda tag: ("write_widget_like", *_like(bench, path, PLURAL, tag)),
-            lambda tag: ("write_widget_status", *updates.status(PLURAL)),
-        ]
-    for case in cases:
+        cases = {
+            "write_widget_like": lambda tag: _like(bench, path, PLURAL, tag),
+            "write_widget_status": lambda tag: updates.status(PLURAL),
+        }
+    for name, case in cases.items():
+        if not options.wants(name):
+            continue
         for workers in options.conc:
-            name, make, done = case(f"w{workers}")
+            make, done = case(f"w{workers}")
             bench.measure(name, workers, make, count=options.n_create, done=done)
 
 
@@ -150,6 +152,10 @@ class _Updates:
             "conditions": [{**ready, "message": "seen 00000000"}, {**ready, "type": "Scheduled", "message": ""}],
         }
         return self._call("PUT", f"{where}/status", orjson.dumps(obj))
+
+    def sharing(self, texts: float, image: bool) -> Case:
+        """Return the case of `share` with these changes."""
+        return lambda tag: self.share(texts, image)
 
     def share(self, texts: float, image: bool) -> tuple[Make, Done]:
         """Return PUTs of Pods as last answered, with other annotations: a number, and a fraction of the padding; and
