@@ -19,7 +19,7 @@ from bench.options import Options
 from bench.server import data_directory
 from bench.session import Emit
 from bench.subjects import subjects
-from orchtw.admission.selection import DEFAULT
+from orchtw.admission.order import DEFAULT
 
 PARTS: Final = 20
 NOTHING: Final[Mapping[str, Any]] = {"disable_admission_plugins": tuple(DEFAULT)}

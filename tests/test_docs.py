@@ -21,7 +21,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from docs import flags_reference
 from orchtw.admission import configuration
-from orchtw.admission.selection import ORDER
+from orchtw.admission.order import ORDER
 from orchtw.assembly.flags import FLAGS
 from orchtw.authn import authentication_file
 from orchtw.authn.oidc_claims import BadToken

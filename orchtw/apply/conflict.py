@@ -8,7 +8,7 @@ from itertools import groupby, islice
 import orjson
 
 from orchtw.apply.managed_fields import UPDATE, FieldOwner, Owned
-from orchtw.apply.server_side import FieldConflict
+from orchtw.apply.server_side_apply import FieldConflict
 from orchtw.errors import MAX_CAUSES, Cause, Conflict, shown_causes
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.values.causes import MAX_SHOWN_CHARACTERS

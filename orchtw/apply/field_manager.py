@@ -24,7 +24,7 @@ from orchtw.apply.managed_fields import (
 )
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.repeated_applies import Key, RepeatedApplies
-from orchtw.apply.server_side import ApplyConflicts, Merger, Versions
+from orchtw.apply.server_side_apply import ApplyConflicts, Merger, Versions
 from orchtw.apply.type_check import problems
 from orchtw.apply.typed import same
 from orchtw.errors import BadRequest

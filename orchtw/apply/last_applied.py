@@ -9,7 +9,7 @@ import orjson
 from orchtw.apply import field_tree
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.merge_type import MapType
-from orchtw.apply.server_side import FieldConflict
+from orchtw.apply.server_side_apply import FieldConflict
 from orchtw.apply.type_check import fits
 from orchtw.apply.typed import claimed, compare
 from orchtw.naming.names import Naming

@@ -12,7 +12,7 @@ from orchtw.apply.json_patch import json_patch, parse_json_patch, unknown_member
 from orchtw.apply.merge_patch import merge_patch, parse_merge_patch
 from orchtw.apply.restoring import restoring_fault
 from orchtw.apply.shown import cut, go_plain
-from orchtw.apply.strategic_merge import parse_strategic_patch, strategic_merge
+from orchtw.apply.strategic_merge_patch import parse_strategic_patch, strategic_merge
 from orchtw.schema.codec.strict_fields import repeated_keys
 from orchtw.schema.nodes import StructSchema
 from orchtw.wire.objects import Object

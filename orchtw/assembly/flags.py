@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from orchtw.admission.order import ORDER, problems
 from orchtw.admission.plugins import PLUGINS
-from orchtw.admission.selection import ORDER, problems
 from orchtw.authn import METHODS, TOKENS
 from orchtw.authz import MODES
 from orchtw.config import Config, reading

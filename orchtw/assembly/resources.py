@@ -19,7 +19,7 @@ from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.storage.cache.watch_cache import Cacher
 from orchtw.storage.interface import Store
-from orchtw.watch.log import HISTORY_S
+from orchtw.watch.event_log import HISTORY_S
 
 
 @lru_cache(maxsize=4)

@@ -10,7 +10,7 @@ from typing import Final
 from orchtw.admission.chain import Chain
 from orchtw.admission.host import AdmissionHost
 from orchtw.admission.metrics import AdmissionMetrics
-from orchtw.admission.selection import selected
+from orchtw.admission.order import selected
 from orchtw.assembly.foundation import Foundation
 from orchtw.authz.decision import Authorizer
 from orchtw.client.in_process import Registry

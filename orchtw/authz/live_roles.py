@@ -21,7 +21,7 @@ from orchtw.rules.rbac import PolicyRule, merged, rules_of
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.watch.entry import LARGE_BYTES, Entry
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 
 T = TypeVar("T")
 

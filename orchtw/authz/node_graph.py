@@ -22,7 +22,7 @@ from orchtw.naming.names import Naming
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 from orchtw.wire.objects import Object
 
 SLICE_S: Final = 0.01

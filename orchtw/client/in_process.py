@@ -32,7 +32,7 @@ from orchtw.storage.cache.watch_cache import Cacher
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import Guard
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 from orchtw.watch.selection import Selection
 from orchtw.wire.objects import Object
 from orchtw.writes.deletion import Deletion

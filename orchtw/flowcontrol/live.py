@@ -19,7 +19,7 @@ from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 from orchtw.wire.objects import Object
 
 T = TypeVar("T")

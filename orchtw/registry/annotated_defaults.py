@@ -8,7 +8,7 @@ from orchtw.registry.targets import Targets
 from orchtw.storage.cache.watch_cache import ResourceCache
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 
 
 class AnnotatedDefaults:

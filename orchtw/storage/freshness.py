@@ -16,7 +16,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.errors import Timeout
 from orchtw.storage.interface import Store
-from orchtw.watch.log import HeadRevision
+from orchtw.watch.event_log import HeadRevision
 
 WAIT_S: Final = 3.0
 """Longest wait of a read for a revision (reference READ-8)."""

@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Hashable
 
 from orchtw.errors import StatusError
+from orchtw.watch.event_log import Event, EventLog, HeadRevision
 from orchtw.watch.frames import Wire
 from orchtw.watch.group import Group
-from orchtw.watch.log import Event, EventLog, HeadRevision
 from orchtw.watch.recent import RecentBudget
 from orchtw.watch.selection import Indexer, Selection
 from orchtw.watch.turns import SLICE_S, ReactorTurns

@@ -12,9 +12,9 @@ from twisted.logger import Logger
 from orchtw.errors import InternalError, StatusError
 from orchtw.request import chunk, chunks
 from orchtw.watch.entry import Entry
+from orchtw.watch.event_log import Event, EventLog, HeadRevision
 from orchtw.watch.frames import ADDED, DELETED, MODIFIED, Wire
 from orchtw.watch.gate import Gate
-from orchtw.watch.log import Event, EventLog, HeadRevision
 from orchtw.watch.recent import Batch, Recent, RecentBudget
 from orchtw.watch.selection import Selection
 from orchtw.watch.turns import ReactorTurns

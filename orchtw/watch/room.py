@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 import attrs
 
-from orchtw.watch.log import Superseded
+from orchtw.watch.event_log import Superseded
 from orchtw.watch.recent import RecentBudget
 
 MAX_PINNED_BYTES: Final = 256 << 20  # of objects neither live nor in a log, all resources together

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.configuration import Given, read
-from orchtw.admission.selection import ORDER
+from orchtw.admission.order import ORDER
 from orchtw.errors import ConfigError
 from orchtw.wire.objects import Object
 from tests.properties import examples

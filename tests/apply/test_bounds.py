@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.apply import field_tree, json_patch, server_side, strategic_merge
+from orchtw.apply import field_tree, json_patch, server_side_apply, strategic_merge_patch
 from orchtw.apply.conflict import conflict_error
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.field_tree import Tree, decode, union, union_of
@@ -25,7 +25,7 @@ from orchtw.apply.managed_fields import (
     capped,
 )
 from orchtw.apply.merge_type import Types
-from orchtw.apply.server_side import FieldConflict, Merger, OneVersion
+from orchtw.apply.server_side_apply import FieldConflict, Merger, OneVersion
 from orchtw.apply.shown import go_plain
 from orchtw.apply.type_check import MAX_PROBLEMS, problems
 from orchtw.errors import MAX_CAUSES, BadRequest
@@ -97,11 +97,11 @@ class StrategicTests(SynchronousTestCase):
         live = {"spec": {"containers": [{"name": "a", "env": [{"name": f"e{number}"} for number in range(1000)]}]}}
         change = {"name": "a", "env": [{"name": "e0", "value": "x"}]}
         patch = {"spec": {"containers": [change] * 100}}
-        merged = strategic_merge.strategic_merge(live, patch, PODS.schema)
+        merged = strategic_merge_patch.strategic_merge(live, patch, PODS.schema)
         self.assertEqual(merged["spec"]["containers"][0]["env"][0]["value"], "x")
-        self.patch(strategic_merge, "MAX_COPIED", 10_000)
+        self.patch(strategic_merge_patch, "MAX_COPIED", 10_000)
         with self.assertRaises(BadRequest):
-            strategic_merge.strategic_merge(live, patch, PODS.schema)
+            strategic_merge_patch.strategic_merge(live, patch, PODS.schema)
 
     def test_shown(self) -> None:
         """An error shows the beginning of what it quotes, and looks at no more; short values are shown whole."""
@@ -167,8 +167,8 @@ class OwnershipTests(SynchronousTestCase):
         }
         live = {"metadata": {"labels": {f"l{number}": "a" for number in range(200)}}}
         applied = {"metadata": {"labels": {f"l{number}": "b" for number in range(200)}}}
-        self.patch(server_side.field_tree, "union", counting)
-        with self.assertRaises(server_side.ApplyConflicts) as caught:
+        self.patch(server_side_apply.field_tree, "union", counting)
+        with self.assertRaises(server_side_apply.ApplyConflicts) as caught:
             merger.apply(live, applied, "v1", managed, FieldOwner.applier("me"), force=False)
         self.assertEqual(len(caught.exception.conflicts), 200)
         self.assertLess(joined, 10)

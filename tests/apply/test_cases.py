@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.managed_fields import Entry, FieldOwner, decode, encode
 from orchtw.apply.merge_type import MapType
-from orchtw.apply.server_side import ApplyConflicts, Merger
+from orchtw.apply.server_side_apply import ApplyConflicts, Merger
 from orchtw.apply.type_check import fits, problems
 from orchtw.wire.objects import Object
 from tests.apply.merging import type_of_schema

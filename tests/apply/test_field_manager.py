@@ -13,7 +13,7 @@ from orchtw.apply.field_manager import FieldManager
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.merge_type import Types
 from orchtw.apply.path_element import Key, Value
-from orchtw.apply.server_side import OneVersion
+from orchtw.apply.server_side_apply import OneVersion
 from orchtw.errors import BadRequest, Conflict
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue

@@ -15,7 +15,7 @@ from orchtw.apply.field_tree import Tree
 from orchtw.apply.known_parts import Additions, Claims
 from orchtw.apply.managed_fields import FieldOwner
 from orchtw.apply.merge_type import MapType
-from orchtw.apply.server_side import Merger, OneVersion
+from orchtw.apply.server_side_apply import Merger, OneVersion
 from orchtw.apply.type_check import fits
 from orchtw.apply.typed import claimed
 from orchtw.wire.objects import Object

@@ -15,7 +15,7 @@ from orchtw.apply.last_applied import (
     still_disputed,
 )
 from orchtw.apply.managed_fields import FieldOwner, Owned
-from orchtw.apply.server_side import FieldConflict
+from orchtw.apply.server_side_apply import FieldConflict
 from orchtw.naming.names import Naming
 from tests.apply.merging import type_of_schema
 

@@ -19,7 +19,7 @@ from orchtw.authz.node_references import of_pod, of_volume
 from orchtw.naming.names import Naming
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 from orchtw.wire.objects import Object
 
 UNRELATED = "no relationship found between node 'n1' and this object"

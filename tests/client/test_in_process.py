@@ -11,7 +11,7 @@ from orchtw.client.interface import Item
 from orchtw.client.owner_references import OwnerMetadata, OwnerMetadataReader, OwnerReference
 from orchtw.errors import AlreadyExists, Conflict, Expired, Forbidden, Invalid, NotFound, StatusError
 from orchtw.rules.options import DeleteOptions
-from orchtw.watch.log import EventLog
+from orchtw.watch.event_log import EventLog
 from orchtw.wire.objects import Object
 from tests.client.world import WorldTestCase, reference
 from tests.registry.widgets import GROUP

@@ -11,7 +11,7 @@ from twisted.internet import reactor as installed_reactor
 from twisted.internet.defer import ensureDeferred, gatherResults
 from twisted.trial.unittest import TestCase
 
-from orchtw.admission import selection
+from orchtw.admission import order
 from orchtw.admission.attributes import Attributes
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.offload import INLINE_BYTES
@@ -126,7 +126,7 @@ class LargeAdmissionTests(TestCase):
     async def test_in_the_thread(self) -> None:
         """Views and changes of large objects by plugins are made in the thread."""
         plugin = Recorder()
-        self.patch(selection, "PLUGINS", {PLUGIN: lambda host, settings, given: plugin})
+        self.patch(order, "PLUGINS", {PLUGIN: lambda host, settings, given: plugin})
         server = InProcessServer(reactor, self.mktemp(), enable_admission_plugins=(PLUGIN,))
         await server.start()
         self.addCleanup(server.stop)

@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Timeout
 from orchtw.storage.freshness import MOST_RECENT, WAIT_S, Freshness
-from orchtw.watch.log import HeadRevision
+from orchtw.watch.event_log import HeadRevision
 from tests.client.world import MemoryStore
 
 ANY = 0

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.admission import selection
+from orchtw.admission import order
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.chain import ChainPlugin
 from orchtw.admission.plugins import PLUGINS
@@ -82,7 +82,7 @@ class ServedCase(SynchronousTestCase):
     def setUp(self) -> None:
         self.plugin = Recorder()
         plugin = self.make_plugin()
-        self.patch(selection, "PLUGINS", {**PLUGINS, PLUGIN: lambda host, config, given: plugin})
+        self.patch(order, "PLUGINS", {**PLUGINS, PLUGIN: lambda host, config, given: plugin})
         self.clock = HostClock()
         self.store = MemoryStore(self.clock)
         self.patch(in_process, "claim_store", lambda config, naming, reactor: self.store)

@@ -11,9 +11,9 @@ from orchtw.request import Ending, chunks
 from orchtw.watch.bookmarks import TimerWheel
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import NO_LABELS, Entry
+from orchtw.watch.event_log import EventLog, HeadRevision
 from orchtw.watch.frames import FRAME_BYTES, Wire
 from orchtw.watch.gate import Done, Gate
-from orchtw.watch.log import EventLog, HeadRevision
 from orchtw.watch.recent import RecentBudget
 from orchtw.watch.selection import Selection
 from orchtw.watch.turns import ReactorTurns

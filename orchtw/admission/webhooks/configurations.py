@@ -14,7 +14,7 @@ from orchtw.admission.webhooks.order import ByName, Compiled
 from orchtw.registry.offload import Compute
 from orchtw.storage.cache.watch_cache import ResourceCache
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 from orchtw.wire.objects import Object
 
 SLICE_S: Final = 0.01

@@ -16,7 +16,7 @@ from orchtw.errors import StatusError
 from orchtw.registry.aggregation.checks import Checks
 from orchtw.registry.aggregation.conditions import LOCAL, AvailabilityVerdict
 from orchtw.registry.aggregation.services import ApiService, ApiServices
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 
 INTERVAL_S: Final = 30.0
 RETRY_S: Final = 0.5

@@ -17,7 +17,7 @@ from orchtw.naming.names import Naming
 from orchtw.outbound.services import ServiceReference
 from orchtw.registry.targets import Targets
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 from orchtw.wire.objects import Object
 
 GROUP, VERSION, PLURAL = "apiregistration.orch.io", "v1", "apiservices"

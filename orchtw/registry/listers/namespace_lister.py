@@ -11,7 +11,7 @@ from orchtw.registry.offload import Compute
 from orchtw.registry.stored import Stored
 from orchtw.storage.cache.watch_cache import ResourceCache
 from orchtw.watch.entry import LARGE_BYTES, Entry
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 from orchtw.wire.objects import Object
 
 T = TypeVar("T")

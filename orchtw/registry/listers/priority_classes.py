@@ -10,7 +10,7 @@ from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.storage.cache.watch_cache import ResourceCache
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 
 
 class PriorityClass(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ import msgspec
 from orchtw.storage.cache.ordered import Entries, Ordered
 from orchtw.storage.cache.union import Candidates
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 from orchtw.watch.selection import Test
 
 STRIDE: Final = 256  # events between two steps: half a millisecond

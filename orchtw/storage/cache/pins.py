@@ -6,7 +6,7 @@ from itertools import count
 from typing import Protocol
 from weakref import ref
 
-from orchtw.watch.log import EventLog
+from orchtw.watch.event_log import EventLog
 
 
 class Holder(Protocol):

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from orchtw.errors import InternalError
 from orchtw.watch.entry import Entry, Glance
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 
 
 class StoredResource(Protocol):

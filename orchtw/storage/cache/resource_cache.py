@@ -23,8 +23,8 @@ from orchtw.storage.interface import Change, Terms
 from orchtw.watch.bookmarks import TimerWheel
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import LARGE_BYTES, Entry, LabelSets, Texts, Unread, size_at_rest, unread
+from orchtw.watch.event_log import HISTORY_S, Event, EventLog, HeadRevision
 from orchtw.watch.frames import Wire
-from orchtw.watch.log import HISTORY_S, Event, EventLog, HeadRevision
 from orchtw.watch.room import Room
 from orchtw.watch.selection import Selection, by_key, by_name
 from orchtw.watch.turns import ReactorTurns

@@ -25,7 +25,7 @@ from orchtw.storage.freshness import MOST_RECENT, Freshness
 from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Restored, Store, Subscription
 from orchtw.watch.bookmarks import RESOLUTION_S, TimerWheel
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import HISTORY_S, HeadRevision
+from orchtw.watch.event_log import HISTORY_S, HeadRevision
 from orchtw.watch.room import Room
 from orchtw.watch.turns import SLICE_S, ReactorTurns
 

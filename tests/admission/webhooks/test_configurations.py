@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission.webhooks.configurations import READY_S, SLICE_S, Configurations
 from orchtw.admission.webhooks.hook import Configuration
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 from orchtw.wire.objects import Object
 from tests.admission.webhooks.hooks import configuration, rule, webhook
 

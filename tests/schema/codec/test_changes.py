@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply.merge_patch import merge_patch
-from orchtw.apply.strategic_merge import strategic_merge
+from orchtw.apply.strategic_merge_patch import strategic_merge
 from orchtw.errors import BadRequest
 from orchtw.naming.names import Naming
 from orchtw.schema import known_parts

@@ -23,7 +23,7 @@ from orchtw.storage.interface import (
     WriteOutcome,
 )
 from orchtw.watch.entry import Entry, Glance
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 from orchtw.watch.selection import Selection
 
 

@@ -20,7 +20,7 @@ from orchtw.storage.cache.ordered import Entries, Ordered
 from orchtw.storage.cache.pins import Pins
 from orchtw.storage.cache.selecting import selected
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import EventLog
+from orchtw.watch.event_log import EventLog
 from orchtw.watch.recent import RecentBudget
 from orchtw.watch.selection import Selection
 from orchtw.watch.turns import ReactorTurns

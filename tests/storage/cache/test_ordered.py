@@ -14,7 +14,7 @@ from orchtw.storage.cache.ordered import BLOCK, Entries, Ordered
 from orchtw.storage.cache.past import STRIDE, Past
 from orchtw.storage.cache.pins import Pins
 from orchtw.watch.entry import NO_LABELS, Entry, LabelSets, Texts
-from orchtw.watch.log import Event, EventLog, Superseded
+from orchtw.watch.event_log import Event, EventLog, Superseded
 from tests.properties import examples
 
 

@@ -10,7 +10,7 @@ from orchtw.storage.cache.resource_cache import ResourceCache
 from orchtw.storage.interface import Op
 from orchtw.watch.bookmarks import RESOLUTION_S
 from orchtw.watch.entry import ROW_BYTES, Entry
-from orchtw.watch.log import MAX_SUPERSEDED_BYTES
+from orchtw.watch.event_log import MAX_SUPERSEDED_BYTES
 from orchtw.watch.room import Room
 from orchtw.watch.selection import Selection
 from orchtw.wire.packing import Packed, Packer

@@ -10,7 +10,7 @@ from orchtw.storage.cache.ordered import NO_ENTRIES, Entries
 from orchtw.storage.cache.past import Past
 from orchtw.storage.cache.union import CacheUnion, united
 from orchtw.watch.entry import Entry
-from orchtw.watch.log import Event
+from orchtw.watch.event_log import Event
 from tests.properties import examples
 
 PLACES = strategies.tuples(strategies.integers(0, 99), strategies.integers(0, 3))

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.admission import selection
+from orchtw.admission import order
 from orchtw.admission.chain import ChainPlugin
 from orchtw.admission.configuration import Given
 from orchtw.admission.host import AdmissionHost
+from orchtw.admission.order import DEFAULT, ORDER, problems, selected
 from orchtw.admission.plugins import PLUGINS
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.priority import Priority
-from orchtw.admission.selection import DEFAULT, ORDER, problems, selected
 from orchtw.config.admission import AdmissionOptions
 from orchtw.errors import ConfigError
 from orchtw.registry.targets import Targets
@@ -66,14 +66,14 @@ class SelectionTests(SynchronousTestCase):
 
         names = ("AlwaysDeny", "AlwaysAdmit", "NamespaceLifecycle")
         fakes = {name: lambda host, options, given, name=name: factory(name) for name in names}
-        self.patch(selection, "PLUGINS", fakes)
+        self.patch(order, "PLUGINS", fakes)
         selected(HOST, AdmissionOptions(enable_admission_plugins=("AlwaysDeny", "AlwaysAdmit")))
         self.assertEqual(made, ["AlwaysAdmit", "NamespaceLifecycle", "AlwaysDeny"])
 
     def test_wrong_names(self) -> None:
         """Every unknown name, one that is not here, and one that is on and off has its line."""
         here = ("NamespaceLifecycle", "Priority")
-        self.patch(selection, "PLUGINS", {name: PLUGINS[name] for name in here})
+        self.patch(order, "PLUGINS", {name: PLUGINS[name] for name in here})
         available = f"available are {', '.join(here)}"
         options = AdmissionOptions(
             enable_admission_plugins=("Nope", "NodeRestriction", "LimitRanger", "NamespaceLifecycle"),
@@ -129,7 +129,7 @@ class SelectionTests(SynchronousTestCase):
             raise ConfigError("not this one")
 
         names = ("PodNodeSelector", "Priority", "EventRateLimit")
-        self.patch(selection, "PLUGINS", dict.fromkeys(names, factory))
+        self.patch(order, "PLUGINS", dict.fromkeys(names, factory))
         options = AdmissionOptions(
             admission_control_config_file=folder / "a.json",
             enable_admission_plugins=("PodNodeSelector", "EventRateLimit"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.apply.strategic_merge import parse_strategic_patch, strategic_merge
+from orchtw.apply.strategic_merge_patch import parse_strategic_patch, strategic_merge
 from orchtw.errors import BadRequest
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue

@@ -6,8 +6,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Expired
 from orchtw.watch.entry import NO_LABELS, Entry
+from orchtw.watch.event_log import MIN_EVENTS, EventLog
 from orchtw.watch.frames import Wire
-from orchtw.watch.log import MIN_EVENTS, EventLog
 from tests.watch.watching import TextWire
 
 

@@ -1,4 +1,4 @@
-"""Tests of `orchtw.apply.server_side`: the rows of reference APPLY-20, and laws that hold for all objects."""
+"""Tests of `orchtw.apply.server_side_apply`: the rows of reference APPLY-20, and laws that hold for all objects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.apply import field_tree
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.managed_fields import FieldOwner, Managed, encode
-from orchtw.apply.server_side import ApplyConflicts, Merger, OneVersion
+from orchtw.apply.server_side_apply import ApplyConflicts, Merger, OneVersion
 from orchtw.apply.typed import claimed, present, reconcile
 from orchtw.wire.objects import Object
 from tests.apply.merging import OBJECTS, PARTS, QUICK, TYPE, type_of_schema
