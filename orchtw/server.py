@@ -54,12 +54,13 @@ from orchtw.client.in_process import Registry
 from orchtw.config import Config
 from orchtw.controllers.manager import Manager
 from orchtw.endpoints.paths import Endpoint
-from orchtw.filters.audit import AuditStage, RefusedRequests
+from orchtw.filters.audit import AuditStage
 from orchtw.filters.audit_id import AuditIdStage
 from orchtw.filters.authentication import AuthenticationStage
 from orchtw.filters.authorization import AuthorizationStage
 from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.cors import CORS
+from orchtw.filters.failed_authentication import RefusedRequests
 from orchtw.filters.metrics import MetricsStage
 from orchtw.filters.panic_recovery import PanicRecovery
 from orchtw.filters.request_info import RequestInfoStage

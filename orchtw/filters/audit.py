@@ -1,4 +1,4 @@
-"""Audit stages of the request chain (reference AUDIT-2, AUDIT-5)."""
+"""Audit stage of authenticated requests (reference AUDIT-2)."""
 
 from __future__ import annotations
 
@@ -12,72 +12,17 @@ from orchtw.audit.auditor import Auditor, Record
 from orchtw.audit.bodies import Copied, whole_body
 from orchtw.audit.equal_requests import EqualRequests
 from orchtw.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, REQUEST_RESPONSE, STARTED, PolicyOutcome
-from orchtw.audit.senders import attempts
 from orchtw.audit.sink import Stored
-from orchtw.errors import BadRequest, InternalError, StatusError, Timeout, TooManyRequests, Unauthorized
+from orchtw.errors import InternalError, StatusError, Timeout, TooManyRequests
 from orchtw.filters.chain import Proceed
 from orchtw.filters.first_step import READS, Resumed
 from orchtw.filters.plain_errors import internal_server_error
-from orchtw.filters.plan import AS_IT_IS, NOTHING, Part, Passage, Short
+from orchtw.filters.plan import AS_IT_IS, Part, Passage, Short
 from orchtw.filters.request_log import LONGEST
 from orchtw.request import Ending, Request, Response, is_short
 from orchtw.rules.long_running import long_running
-from orchtw.rules.request_info import parse
 
 _CLOSED_EARLY: Final = {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}
-
-
-class RefusedRequests:
-    """Audit of requests that fail before authentication has passed: invalid credentials, a malformed `timeout`.
-
-    Such a request has one event. The stage also sets `request.received_s`.
-    """
-
-    def __init__(self, auditor: Auditor) -> None:
-        self._auditor = auditor
-        self._seconds = auditor.seconds
-
-    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
-        """Return the response of `proceed`; audit its Unauthorized or BadRequest if no user is authenticated."""
-        request.received_s = self._seconds()
-        try:
-            answer = proceed(request)
-        except (Unauthorized, BadRequest) as error:
-            if request.authenticated is None:
-                return self._refuse(request, error)
-            raise
-        return answer if request.authenticated is not None else self._watch(request, answer)
-
-    def plan(self, request: Request) -> Part:
-        """Add nothing: it is for refusals."""
-        return NOTHING
-
-    def shorten(self, request: Request) -> Short:
-        """Note the time: in a short line the user is known, and a `timeout` has been understood."""
-        seconds = self._seconds
-
-        def fill(request: Request) -> None:
-            request.received_s = seconds()
-
-        return Short(fill=fill)
-
-    async def _watch(self, request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
-        try:
-            return await answer
-        except (Unauthorized, BadRequest) as error:
-            if request.authenticated is None:
-                return await self._refuse(request, error)
-            raise
-
-    async def _refuse(self, request: Request, error: StatusError) -> Response:
-        if request.info is None:
-            request.info = parse(request.method, request.path, request.params)
-        record = self._auditor.begin(request)
-        if record is not None:
-            message = attempts(request) if isinstance(error, Unauthorized) else error.message
-            record.status = {"metadata": {}, "message": message, "code": error.code}
-            await _began(request, record.at(STARTED))
-        raise error
 
 
 class AuditStage:
@@ -183,7 +128,7 @@ class AuditStage:
     async def _begins(self, request: Request, record: Record, stored: Stored) -> bool:
         """Wait for the first event; False if it is lost and the request must fail."""
         try:
-            return await _began(request, stored)
+            return await began(request, stored)
         except CancelledError:
             self._left(request, record)
             raise
@@ -304,7 +249,7 @@ async def _told(request: Request, record: Record) -> None:
     record.at(COMPLETE)
 
 
-async def _began(request: Request, stored: Stored) -> bool:
+async def began(request: Request, stored: Stored) -> bool:
     """Wait until the first event is stored; report whether it is. Until then a write can be cancelled like a read.
 
     A request that the server sheds (`given_up`) does not wait.

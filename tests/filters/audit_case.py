@@ -13,8 +13,9 @@ from orchtw.audit.auditor import Auditor
 from orchtw.audit.counts import Counts
 from orchtw.audit.policy import METADATA, AuditPolicy, AuditRule, PolicyOutcome
 from orchtw.errors import Unauthorized
-from orchtw.filters.audit import AuditStage, RefusedRequests
+from orchtw.filters.audit import AuditStage
 from orchtw.filters.chain import Placed, Proceed, line
+from orchtw.filters.failed_authentication import RefusedRequests
 from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request, Response, UserInfo
 from orchtw.rules.request_info import parse

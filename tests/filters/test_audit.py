@@ -12,7 +12,7 @@ from twisted.internet.defer import CancelledError, Deferred, succeed
 from orchtw.audit.policy import METADATA, NONE, REQUEST, REQUEST_RESPONSE
 from orchtw.authz.decision import Decision
 from orchtw.errors import BadRequest, NotFound, Unauthorized
-from orchtw.filters.audit import RefusedRequests
+from orchtw.filters.failed_authentication import RefusedRequests
 from orchtw.request import SHORT_BYTES, Ending, Peer, Request, Response
 from orchtw.schema.codec.envelope import wrap
 from tests.audit.events import Kept
