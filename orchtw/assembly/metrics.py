@@ -37,6 +37,7 @@ from orchtw.naming.names import Naming
 from orchtw.outbound.metrics import CallMetrics
 from orchtw.registry.aggregation.metrics import AvailabilityMetrics
 from orchtw.registry.aggregation.services import ApiServices
+from orchtw.registry.recent_drafts import RECENT_DRAFTS
 from orchtw.responses.list_metrics import ListMetrics
 from orchtw.schema.codec.known_fields import KNOWN_FIELDS
 from orchtw.serving.listener import Listener
@@ -109,6 +110,8 @@ class Instruments:
                  "Bytes of cached object parts, which need not be processed again."))  # fmt: skip
         add(Read(one(lambda: KNOWN_SETS.size_bytes + KNOWN_FIELDS.size_bytes), "orchtw_known_sets_bytes", GAUGE,
                  "Bytes of cached field sets, by which owners of fields are recorded."))  # fmt: skip
+        add(Read(one(lambda: RECENT_DRAFTS.size_bytes), "orchtw_recent_drafts_bytes", GAUGE,
+                 "Bytes of parsed objects that are kept for their next update."))  # fmt: skip
         show_process(self.registry)
         build_info(self.registry, naming, config.generic.git_version)
 

@@ -9,6 +9,7 @@ import attrs
 import orjson
 
 from orchtw.registry.at_rest import Replaced
+from orchtw.registry.recent_drafts import RECENT_DRAFTS
 from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.catalogue import ResourceType
@@ -85,6 +86,11 @@ class Target:
     def load_draft(self, entry: Entry) -> Object:
         """Return a dict of a cached object as writes work on it: private, but for the field sets of its owners."""
         return self.stored.load_draft(entry)
+
+    def take_draft(self, entry: Entry) -> Object:
+        """Return the same as `load_draft`, for a write: what the last write of the object left, if that is kept."""
+        kept = RECENT_DRAFTS.take(self, entry)
+        return self.load_draft(entry) if kept is None else kept
 
     def shown_draft(self, draft: Object) -> Object:
         """Return a draft in this version."""

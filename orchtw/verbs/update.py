@@ -57,9 +57,9 @@ def _load(target: Target, write: Write) -> tuple[Object | None, bytes]:
         entry = stored.get(write.namespace, write.name)
         if entry is None or not target.has_json(entry) or not SMALL_BYTES <= len(entry.raw) <= INLINE_BYTES:
             return _UNKNOWN
-        obj = target.load_draft(entry)
-        if may_share(target, entry):
-            write.at_hand.entry, write.at_hand.obj = entry, obj
-        return obj, entry.raw
+        if not may_share(target, entry):
+            return target.load_draft(entry), entry.raw
+        write.at_hand.entry, write.at_hand.obj = entry, target.take_draft(entry)
+        return write.at_hand.obj, entry.raw
     except StatusError:  # an object that cannot be read: the write itself will say so
         return _UNKNOWN

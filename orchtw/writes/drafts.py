@@ -114,7 +114,7 @@ class Drafts:
         """Return the change that a write makes to the live object, with field owners, as admission sees it."""
         target, at_hand = write.target, write.at_hand.take(live)
         if at_hand is not None or (write.shares and may_share(target, live)):
-            old = target.load_draft(live) if at_hand is None else at_hand
+            old = target.take_draft(live) if at_hand is None else at_hand
             warned = 0 if write.request is None else len(write.request.warnings)
             change = self._changed(write, transform(view_of(old)), old, live)
             if is_intact(old, target, live):

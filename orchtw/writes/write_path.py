@@ -23,6 +23,7 @@ from orchtw.registry.identity import (
 from orchtw.registry.metadata import Stamp, ordered
 from orchtw.registry.offload import Offload
 from orchtw.registry.permissions import Permissions
+from orchtw.registry.recent_drafts import LONGEST, RECENT_DRAFTS
 from orchtw.registry.reservations import Hold
 from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.target import Target
@@ -259,12 +260,14 @@ class WritePath:
                 write.step("Validating admission finished")
             # An update that changes nothing ends here: it has been admitted, and no revision is used up for it.
             prepared = await self._run(size, partial(prepared_update, target, new, old, live))
+            draft = target.for_writer(new)
             if prepared is None:
+                _leave(target, live, draft, new)
                 return Written(live)
             if _is_finished(target, new):
                 gone = await self._remove_finished(write, live, old, prepared, asked_version, hold)
                 return None if gone is None else Written(target.as_written(gone, new))
-            draft = target.for_writer(new)
+            left = new if len(prepared.raw) <= LONGEST else None
             del change, new, old, check  # as in `create`
             _release(admission)
             if write.dry_run:
@@ -278,7 +281,9 @@ class WritePath:
         if not outcome.revision:
             _lost_race(write, asked_version, outcome.current)
             return None
-        return Written(target.as_written(self._entry(stored, prepared, outcome.revision), draft))
+        entry = self._entry(stored, prepared, outcome.revision)
+        _leave(target, entry, draft, left)
+        return Written(target.as_written(entry, draft))
 
     async def _remove_finished(
         self, write: Write, live: Entry, old: Object, prepared: Prepared, asked_version: str, hold: Hold | None
@@ -393,6 +398,12 @@ class WritePath:
         """Return the cache's entry of the commit, or one of our own if a later write has replaced it."""
         entry = stored.cache.get(prepared.key)
         return prepared.entry(revision) if entry is None or entry.revision != revision else entry
+
+
+def _leave(target: Target, entry: Entry, draft: Object | None, left: Object | None) -> None:
+    """Keep what an update has left of the object for the next one, unless its response is made of it."""
+    if draft is None and left is not None:
+        RECENT_DRAFTS.keep(target, entry, left)
 
 
 def _end(hold: Hold | None, admission: Admission | None) -> None:

@@ -14,10 +14,11 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply.merge_patch import merge_patch
 from orchtw.errors import StatusError
-from orchtw.registry import sharing
+from orchtw.registry import recent_drafts, sharing
 from orchtw.registry.custom.strategy import CustomStrategy
 from orchtw.registry.custom.versioning import SameFields
 from orchtw.registry.metadata import ordered
+from orchtw.registry.recent_drafts import RecentDrafts
 from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write
 from orchtw.request import Peer, Request, UserInfo
@@ -52,6 +53,7 @@ class SharedPartsTests(SynchronousTestCase):
         self.world = World()
         self.addCleanup(self.world.stop)
         self.addCleanup(check_shared_sets, self)
+        self.patch(recent_drafts, "SHORTEST", 0)
         writes = self.world.registry.writes
         self.writes = writes
         self.drafts = Drafts(msgspec.structs.replace(writes._stamp, now=lambda: 1.8e9), Random(0), writes._ownership)
@@ -87,7 +89,18 @@ class SharedPartsTests(SynchronousTestCase):
             return error.message
         stored = target.stored
         self.assertEqual(orjson.dumps(change.old), stored.codec.type_prefix + stored.json_tail(live))
-        return None if prepared is None else (prepared.value, prepared.entry(8).json, write.request.warnings)  # type: ignore[union-attr]
+        if prepared is None:
+            return None
+        entry = prepared.entry(8)
+        if target.for_writer(new) is None:
+            self.check_left(target, entry, new)
+        return prepared.value, entry.json, write.request.warnings  # type: ignore[union-attr]
+
+    def check_left(self, target: Target, entry: Entry, new: Object) -> None:
+        """Check that what an update leaves of an object is the draft of its entry."""
+        recent = RecentDrafts()
+        recent.keep(target, entry, new)
+        self.assertEqual(orjson.dumps(recent.take(target, entry)), orjson.dumps(target.load_draft(entry)))
 
     def ways(self, target: Target, sub: str, live: Entry, patch: Object, *, own: bool) -> list[Callable[[], Any]]:
         """The ways in which a change of a live object may come."""
