@@ -48,7 +48,7 @@ class Stepping:
 
 
 class SlicedTests(TestCase):
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         self.server = InProcessServer(reactor, self.mktemp(), etcd_compaction_interval_s=0.0)
         await self.server.start()
         self.addCleanup(self.server.stop)

@@ -59,7 +59,7 @@ class OwnerTests(SynchronousTestCase):
                 compared += 1
                 return super().__eq__(other)
 
-            __hash__ = None  # type: ignore[assignment]
+            __hash__ = None
 
         drop_unstored({"ownerReferences": [Owner() for _ in range(30_000)]})
         drop_unstored({"ownerReferences": [Owner(uid=str(number)) for number in range(30_000)]})

@@ -123,7 +123,7 @@ class EndTests(RelayCase):
 
     def test_client_gone(self) -> None:
         """The backend's connection is dropped."""
-        self.relay.connectionLost(Failure(ConnectionLost()))  # type: ignore[no-untyped-call]
+        self.relay.connectionLost(Failure(ConnectionLost()))
         self.assertTrue(self.backend.disconnecting or self.backend.disconnected)
         self.assertEqual((self.endings, self.wire.edge.in_flight), ([Ending.CLIENT_GONE], 0))
         self.assertNotIn(self.relay, self.wire.edge.channels)

@@ -145,7 +145,7 @@ class AutoscalingTests(case.EntryCase):
                         "type": "Pods",
                         "pods": {
                             **PODS["pods"],
-                            "metric": {  # type: ignore[dict-item]
+                            "metric": {
                                 "name": "m",
                                 "selector": {"matchExpressions": [{"key": "a b", "operator": "Like"}]},
                             },

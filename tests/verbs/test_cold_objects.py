@@ -28,7 +28,7 @@ DATA = {f"k{i:05}": "x" * 100 for i in range(2 * INLINE_BYTES // 100)}
 
 
 class ColdObjectTests(TestCase):
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         self.server = InProcessServer(reactor, self.mktemp())
         await self.server.start()
         self.addCleanup(self.server.stop)
@@ -128,7 +128,7 @@ class ColdObjectTests(TestCase):
 
 
 class FirstOfAKindTests(TestCase):
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         gate = ("LegacyServiceAccountTokenNoAutoGeneration", "true")  # controllers make no Secrets meanwhile
         self.server = InProcessServer(reactor, self.mktemp(), feature_gates=(gate,))
         await self.server.start()

@@ -239,7 +239,7 @@ class LibraryTests(SynchronousTestCase):
             f"optional.of({DOUBLED}) == optional.of({DOUBLED})",
             "'%.101f'.format([1.0])",
         ):
-            self.assertRaises((CostExceeded, Failure), value_of, source)  # type: ignore[arg-type]
+            self.assertRaises((CostExceeded, Failure), value_of, source)
 
 
     def test_worst_steps(self) -> None:
