@@ -14,6 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from orchtw.errors import Expired, TooManyRequests
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.stored import Stored
+from orchtw.request import Ending
 from orchtw.responses.made_stream import MadeStream
 from orchtw.responses.slices import PART_BYTES
 from orchtw.schema.codec.generated import Functions
@@ -196,11 +197,14 @@ class Channel:
     def write_pieces(self, pieces: Any) -> None:
         raise AssertionError("parts are whole")
 
-    def finish(self) -> None:
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
         self.ended = "finished"
 
     def abort(self) -> None:
         self.ended = "aborted"
+
+    def reset(self) -> None:
+        self.ended = "reset"
 
 
 class Parts:
