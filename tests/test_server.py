@@ -19,6 +19,7 @@ from orchtw.assembly.front import Front
 from orchtw.assembly.membership import ServerKeys
 from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.config import Config
+from orchtw.config.cluster import ClusterOptions
 from orchtw.naming.names import Naming
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.followed_files import INTERVAL_S
@@ -57,7 +58,7 @@ class RoleTests(SynchronousTestCase):
         self.tokens = Path(self.mktemp())
         self.tokens.write_text('t,admin,1,"system:masters"\n')
         self.running: list[Server] = []
-        self.addCleanup(lambda: [self.end(each) for each in tuple(self.running)])
+        self.addCleanup(self.end_all)
 
     def run_to_end(self, work: Coroutine[Any, Any, Any]) -> Any:
         done = Deferred.fromCoroutine(work)
@@ -79,6 +80,10 @@ class RoleTests(SynchronousTestCase):
     def end(self, instance: Server) -> None:
         self.running.remove(instance)
         self.run_to_end(instance.lifecycle.stop())
+
+    def end_all(self) -> None:
+        for each in tuple(self.running):
+            self.end(each)
 
     def ask(self, instance: Server, method: str, url: str, body: Any = None) -> tuple[int, Any]:
         path, _, query = url.partition("?")
@@ -170,10 +175,12 @@ class RoleTests(SynchronousTestCase):
 
             async def repair(self) -> None: ...
 
+            async def replaced(self, gone: Sequence[Object], come: Sequence[Object]) -> None: ...
+
         config_map = GroupKind("", "ConfigMap")
         hosts: list[reservations.ReservationHost] = []
 
-        def make(host: reservations.ReservationHost, config: Config) -> Account:
+        def make(host: reservations.ReservationHost, options: ClusterOptions) -> Account:
             hosts.append(host)
             return Account()
 

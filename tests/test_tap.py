@@ -315,10 +315,10 @@ class MakeServiceTests(SynchronousTestCase):
     def test_paths_are_absolute(self) -> None:
         """The server gets paths that survive twistd's change of directory."""
         seen: list[Config] = []
-        service = MultiService()
+        service: Any = MultiService()
         service.reload = service.stopService
 
-        def make_service(config: Config, _verbosity: Verbosity) -> MultiService:
+        def make_service(config: Config, _verbosity: Verbosity) -> Any:
             seen.append(config)
             return service
 

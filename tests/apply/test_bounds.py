@@ -32,6 +32,7 @@ from orchtw.errors import MAX_CAUSES, BadRequest
 from orchtw.naming.names import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.wire.objects import Object
 from tests.apply.merging import QUICK
 from tests.effort import MOST, CountedText, calls, growth
 
@@ -136,7 +137,7 @@ class FieldTreeTests(SynchronousTestCase):
 
     def test_unusual_spellings(self) -> None:
         """Steps that are spelled in other ways come together, however many (reference LIMIT-8)."""
-        spelled = {f'k:{{"name":{" " * (number + 1)}"a"}}': {f"f:{number}": {}} for number in range(300)}
+        spelled: Object = {f'k:{{"name":{" " * (number + 1)}"a"}}': {f"f:{number}": {}} for number in range(300)}
         tree = decode(orjson.loads(orjson.dumps({'k:{"name":"a"}': {"f:x": {}}, **spelled})))
         self.assertEqual(len(tree['k:{"name":"a"}']), 301)
         self.assertLess(growth(lambda size: decode({f'v: {number}': {} for number in range(size)}), 1000), MOST)
@@ -167,7 +168,7 @@ class OwnershipTests(SynchronousTestCase):
         }
         live = {"metadata": {"labels": {f"l{number}": "a" for number in range(200)}}}
         applied = {"metadata": {"labels": {f"l{number}": "b" for number in range(200)}}}
-        self.patch(server_side_apply.field_tree, "union", counting)
+        self.patch(field_tree, "union", counting)
         with self.assertRaises(server_side_apply.ApplyConflicts) as caught:
             merger.apply(live, applied, "v1", managed, FieldOwner.applier("me"), force=False)
         self.assertEqual(len(caught.exception.conflicts), 200)

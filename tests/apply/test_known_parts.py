@@ -17,7 +17,7 @@ from orchtw.apply.managed_fields import FieldOwner
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.server_side_apply import Merger, OneVersion
 from orchtw.apply.type_check import fits
-from orchtw.apply.typed import claimed
+from orchtw.apply.typed import claimed, gained
 from orchtw.wire.objects import Object
 from tests.apply.merging import type_of_schema
 from tests.properties import examples
@@ -87,11 +87,11 @@ class AdditionsTests(SynchronousTestCase):
     def test_found_out_once(self) -> None:
         """A specification that comes again is not examined from the third time on; a similar one is another."""
         counted: list[Object] = []
-        gained = known_parts.gained
+        looked = gained
 
         def noted(kind: MapType, left: Object, right: Object) -> Tree:
             counted.append(right)
-            return gained(kind, left, right)
+            return looked(kind, left, right)
 
         self.patch(known_parts, "gained", noted)
         found = Additions(KIND, EMPTY, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from twisted.internet.defer import fail
 from twisted.internet.task import Clock
@@ -31,8 +32,9 @@ class HandoverTests(SynchronousTestCase):
         self.store = self.group.store
         self.keys = common_keys(Naming.orch(), datetime.now(UTC))
         self.logged: list[str] = []
-        globalLogPublisher.addObserver(self.take)
-        self.addCleanup(globalLogPublisher.removeObserver, self.take)
+        take: Any = self.take
+        globalLogPublisher.addObserver(take)
+        self.addCleanup(globalLogPublisher.removeObserver, take)
 
     def take(self, event: LogEvent) -> None:
         if event["log_namespace"] == Handover.__module__ + ".Handover":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+from functools import partial
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from twisted.internet.defer import Deferred
@@ -183,7 +184,7 @@ class KeyTests(OIDCCase):
             self.assertEqual((await self.name(token), await self.name(other)), ("alice", "bob"))
             self.issuer.keys, before = left, self.keys.keys
             self.time.clock.advance(1)
-            await self.settled(lambda before=before: self.keys.keys is not before)
+            await self.settled(partial(lambda before: self.keys.keys is not before, before))
             self.assertEqual(await self.found(token), UNSIGNED, left)
             self.assertEqual(await self.name(other), "bob" if left == [jwk("two")] else "", left)
 

@@ -33,6 +33,7 @@ class CheckTests(SynchronousTestCase):
 
     def test_audience(self) -> None:
         """The client must be the audience or among them; `azp` does not matter."""
+        audience: Any
         for audience in ("client", ["other", "client"]):
             self.assertEqual(self.why(aud=audience, azp="other"), "")
         for audience in ("clients", ["other"], [], None, {"client": 1}, 5, [["client"]]):
@@ -43,6 +44,7 @@ class CheckTests(SynchronousTestCase):
         """It must be there and not be past; there is no leeway."""
         self.assertEqual(self.why(exp=NOW), "")
         self.assertEqual(self.why(exp=NOW + 0.5), "")
+        expiry: Any
         for expiry in (NOW - 1, 0, -1, None, 1e300 - 1e300):
             self.assertIn("token is expired", self.why(exp=expiry))
         for expiry in ("9999999999", True, [NOW + 10], {}):
@@ -102,8 +104,8 @@ class UserTests(SynchronousTestCase):
             self.assertEqual(self.user({"g": value}, **flags).groups, (*groups, "system:authenticated"))
         self.assertEqual(self.user({}, **flags).groups, ("system:authenticated",))
         self.assertEqual(self.user({"g": ["a"]}).groups, ("system:authenticated",))
-        for value in (5, [5], {"a": 1}, [["a"]]):
-            self.assertIn('oidc: parse groups claim "g": ', self.user({"g": value}, **flags))
+        for wrong in (5, [5], {"a": 1}, [["a"]]):
+            self.assertIn('oidc: parse groups claim "g": ', self.user({"g": wrong}, **flags))
 
     def test_required(self) -> None:
         """Every required claim must have its value."""

@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred, ensureDeferred, gatherResults
 from orchtw.authn import oidc_distributed
 from orchtw.authn.oidc_rules import UNSIGNED
 from orchtw.testing.webhook import HANG_UP, Reply, WebhookRequest
+from orchtw.wire.objects import Object
 from tests.authn.issuer import NOW, Issuer, jwk, signed
 from tests.authn.oidc_case import OIDCCase
 from tests.outbound.test_caller import reactor
@@ -39,7 +40,7 @@ class DistributedTests(OIDCCase):
         named = {"_claim_names": {"groups": "there"}, "_claim_sources": {"there": source}}
         return signed(self.issuer.claims(**{**named, **more}))
 
-    async def begin(self, **flags: Any) -> None:  # type: ignore[override]
+    async def begin(self, **flags: Any) -> None:
         """Both servers are believed."""
         ca = self.issuer.server.ca_pem + self.teller.server.ca_pem
         await super().begin(ca=ca, **{"oidc_groups_claim": "groups", "oidc_groups_prefix": "x:", **flags})
@@ -68,6 +69,7 @@ class DistributedTests(OIDCCase):
     async def test_nothing_to_ask(self) -> None:
         """Distributed groups are fetched only if they are wanted, absent from the token, and have a source."""
         await self.begin()
+        more: Object
         for more in (
             {"groups": []},
             {"_claim_names": {"other": "there"}},
@@ -82,6 +84,7 @@ class DistributedTests(OIDCCase):
     async def test_bad_source(self) -> None:
         """A token with an invalid claim source is refused."""
         await self.begin()
+        more: Object
         for more in (
             {"_claim_names": ["groups"]},
             {"_claim_names": {"groups": 5}},

@@ -22,6 +22,7 @@ from orchtw.authn.oidc_keys import Fetched, IssuerKeys, Key, NoKeys, fresh_s, ke
 from orchtw.config import Config
 from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import ConfigError
+from orchtw.wire.objects import Object
 from tests.authn.hosts import a_host
 from tests.authn.issuer import encoded, jwk, key_of, signed
 from tests.properties import examples
@@ -63,6 +64,7 @@ class DocumentTests(SynchronousTestCase):
         """A key set without a usable key is empty; a document that is not a key set raises NoKeys (AUTHN-49)."""
         for listed in ([], [{"kty": "oct"}], ["text"], [jwk("enc", use="enc")]):
             self.assertEqual(keys_of({"keys": listed}), ())
+        document: Object
         for document in ({}, {"keys": None}, {"keys": {}}, {"keys": "x"}):
             self.assertRaises(NoKeys, keys_of, document)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from cryptography import x509
 from twisted.trial.unittest import SynchronousTestCase
@@ -48,7 +49,7 @@ class RequestHeadersTests(SynchronousTestCase):
     def method(self, *allowed: str) -> RequestHeaders:
         return RequestHeaders(self.path, NAMES, allowed, lambda: self.now.timestamp())
 
-    def request(self, shown: object = PROXY, repeated: dict[str, list[str]] | None = None, **headers: str) -> Request:
+    def request(self, shown: object = PROXY, repeated: Any = None, **headers: str) -> Request:
         """One with these headers, on a connection with that certificate."""
         peer = Peer(address="10.0.0.1", port=1, certificate=shown)  # type: ignore[arg-type]
         named = {name.replace("_", "-"): text for name, text in headers.items()}
@@ -107,7 +108,7 @@ class RequestHeadersTests(SynchronousTestCase):
 
         No backend can thus mistake them for this server's word (reference AUTHN-38).
         """
-        said = {"x-other-user": "root", "x-remote-group": "system:masters", "x-remote-extra-a": "b"}
+        said: dict[str, Any] = {"x-other-user": "root", "x-remote-group": "system:masters", "x-remote-extra-a": "b"}
         request = self.request(None, **said, x_remote_uid="0", accept="x")
         self.assertIsNone(self.method().authenticate(request))
         self.assertEqual(request.headers, {"accept": "x"})

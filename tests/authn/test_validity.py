@@ -43,7 +43,7 @@ class Mute:
         return USER
 
 
-def request(peer: Peer = PEER, **headers: str) -> Request:
+def request(peer: Peer = PEER, /, **headers: str) -> Request:
     return Request(method="GET", path="/x", headers=headers, peer=peer)
 
 

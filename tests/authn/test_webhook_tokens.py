@@ -353,14 +353,14 @@ class FlagTests(SynchronousTestCase):
         """A source that refuses does not stop the next (reference AUTHN-3)."""
 
         class No:
-            def find(self, token: str) -> UserInfo | None:
+            def find(self, shown: ShownToken) -> UserInfo | None:
                 raise Unauthorized("not mine")
 
         class Later:
             def __init__(self, found: UserInfo | None) -> None:
                 self.found = found
 
-            async def find(self, token: str) -> UserInfo | None:
+            async def find(self, shown: ShownToken) -> UserInfo | None:
                 if self.found is None:
                     raise Unauthorized("nor mine")
                 return self.found
@@ -368,7 +368,7 @@ class FlagTests(SynchronousTestCase):
         asked = Request(method="GET", path="/", headers={"authorization": "Bearer t"}, peer=Peer(address="", port=0))
         found = BearerTokens([No(), Later(None), No(), Later(ALICE)]).authenticate(attrs.evolve(asked))
         self.assertEqual(self.successResultOf(ensureDeferred(found)), ALICE)  # type: ignore[arg-type]
-        failed = ensureDeferred(BearerTokens([No(), Later(None)]).authenticate(asked))  # type: ignore[arg-type]
+        failed: Deferred[Any] = ensureDeferred(BearerTokens([No(), Later(None)]).authenticate(asked))  # type: ignore[arg-type]
         why = self.failureResultOf(failed, Unauthorized).value.why
         self.assertEqual(why, "[invalid bearer token, not mine, nor mine]")
         self.assertEqual(Naming.kubernetes().api_version(V1BETA1), "authentication.k8s.io/v1beta1")

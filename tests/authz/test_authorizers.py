@@ -30,7 +30,7 @@ HOST = AuthzHost(
     random=Random(1),
     targets=cast(Any, None),
     caller=cast(Any, None),
-    services=MultiService(),  # type: ignore[no-untyped-call]
+    services=MultiService(),
     roles=GivenRoles.bootstrap(Naming.orch()),
 )
 MASTER = UserInfo(name="root", groups=("system:masters", "system:authenticated"))

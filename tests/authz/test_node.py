@@ -351,7 +351,7 @@ class GraphTests(NodeCase):
             self.pods.put(f"ns/p{number}", pod(name=f"p{number}", **secret(f"s{number}")))
         authorizer = self.start()
         self.pods.on_load = lambda: self.clock.advance(SLICE_S / 2)
-        waiting = [
+        waiting: list[Deferred[Decision]] = [
             Deferred.fromCoroutine(authorizer.authorize(node(), info("get", "secrets", name)))  # type: ignore[arg-type]
             for name in ("s9", "no")
         ]

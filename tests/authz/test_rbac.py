@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authz import rbac
-from orchtw.authz.decision import NO_OPINION, Decision
+from orchtw.authz.decision import NO_OPINION, Decision, Stands
 from orchtw.authz.rbac import MAX_REASONS, MAX_TOLD, RBAC
 from orchtw.naming.names import Naming
 from orchtw.request import RequestInfo, UserInfo
@@ -152,7 +152,7 @@ class MatrixTests(SynchronousTestCase):
     def test_lasting(self, changes: list[tuple[str, str, str, Any]]) -> None:
         """An allowance that is said to last holds for every name, and not a moment longer than the roles allow it."""
         world = World()
-        lasting = []
+        lasting: list[tuple[UserInfo, RequestInfo, Stands]] = []
         for change in changes:
             world.change(*change)
             for user, question, stands in lasting:
@@ -163,10 +163,10 @@ class MatrixTests(SynchronousTestCase):
                         )
             for user, question in product(USERS, QUESTIONS):
                 decision = world.rbac.authorize(user, question)
-                stands = world.rbac.lasts(user, question)
-                if stands is not None:
+                lasts = world.rbac.lasts(user, question)
+                if lasts is not None:
                     self.assertTrue(isinstance(decision, Decision) and decision.allowed)
-                    lasting.append((user, question, stands))
+                    lasting.append((user, question, lasts))
 
     def test_lasting_is_small(self) -> None:
         """The conditions of a lasting allowance keep no earlier decisions in memory."""

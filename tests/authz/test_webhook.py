@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Coroutine
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -273,7 +273,7 @@ class RealWebhookTests(TestCase):
             random=Random(1),
             targets=cast(Any, None),
             caller=caller,
-            services=MultiService(),  # type: ignore[no-untyped-call]
+            services=MultiService(),
         )
         self.replies: list[Any] = [{"status": {"allowed": True}}]
 
@@ -300,7 +300,7 @@ class RealWebhookTests(TestCase):
 
     async def decided(self, webhook: Webhook) -> Decision:
         answer = webhook.authorize(BOB, LOG)
-        return answer if isinstance(answer, Decision) else await cast(Awaitable[Decision], answer)
+        return answer if isinstance(answer, Decision) else await answer
 
     async def test_versions(self) -> None:
         """It is asked in v1beta1 unless the flag says v1, at its path, as the user (reference AUTHZ-34)."""

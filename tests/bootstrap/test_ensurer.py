@@ -25,7 +25,7 @@ class ContestTests(WorldTestCase):
     def keep(self, obj: Object) -> bool:
         """Look once; whether the object is as it should be then."""
         self.world.run(self.ensurer.ensure_content("", "v1", "configmaps", obj))
-        return (self.world.get("configmaps", "m") or {}).get("data") == obj["data"]
+        return bool((self.world.get("configmaps", "m") or {}).get("data") == obj["data"])
 
     def undo(self, text: str = "theirs") -> None:
         """Let another writer put back what was there."""

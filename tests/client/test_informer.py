@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import attrs
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.client.informer import Informer, Reflector
-from orchtw.client.interface import Item, Listing, Receiver, Resource
+from orchtw.client.interface import Client, Item, Listing, Receiver, Resource
 from orchtw.client.owner_references import OwnerMetadata
 from orchtw.errors import Expired, InternalError, StatusError
 from orchtw.responses.slices import Steps
@@ -29,6 +29,7 @@ class FakeItem:
     name: str
     version: str
     namespace: str = ""
+    size_bytes: int = 0
 
     @property
     def key(self) -> str:
@@ -280,7 +281,7 @@ class TurnTests(SynchronousTestCase):
         self.sink, self.soon = SlowSink(self.clock), Soon(self.clock)
 
     def started(self, turns: ReactorTurns | None) -> Reflector:
-        reflector = Reflector(self.client, PODS, self.sink, self.clock, Random(1), turns)
+        reflector = Reflector(cast("Client", self.client), PODS, self.sink, self.clock, Random(1), turns)
         reflector.start()
         return reflector
 

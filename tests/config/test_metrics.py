@@ -12,7 +12,8 @@ class MetricsTests(SynchronousTestCase):
     """The flags of metrics (reference METRIC-3)."""
 
     def problems(self, *arguments: str) -> tuple[str, ...]:
-        return self.assertRaises(ConfigError, parse, arguments).problems
+        found: tuple[str, ...] = self.assertRaises(ConfigError, parse, arguments).problems
+        return found
 
     def test_hidden(self) -> None:
         """Only the previous release's hidden metrics can be shown."""

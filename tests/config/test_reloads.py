@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from twisted.internet.task import Clock
 from twisted.logger import globalLogPublisher
@@ -19,8 +20,9 @@ from orchtw.request import Peer, Request
 class LoggedCase(SynchronousTestCase):
     def setUp(self) -> None:
         self.lines: list[str] = []
-        globalLogPublisher.addObserver(self.observe)
-        self.addCleanup(globalLogPublisher.removeObserver, self.observe)
+        observe: Any = self.observe
+        globalLogPublisher.addObserver(observe)
+        self.addCleanup(globalLogPublisher.removeObserver, observe)
 
     def observe(self, event: dict[str, object]) -> None:
         if isinstance(event.get("log_format"), str):

@@ -198,7 +198,7 @@ class NamespaceControllerTests(ControllerTestCase):
         controller = self.manager.controllers[0]
         delete = controller.client.delete
 
-        async def refusing(*arguments: Any, **options: Any) -> int:
+        async def refusing(*arguments: Any, **options: Any) -> bool:
             raise Forbidden.of("configmaps", "", "x", "a webhook says no")
 
         controller.client.delete = refusing  # type: ignore[method-assign]
@@ -343,7 +343,9 @@ class PodsFirstTests(ControllerTestCase):
         world.run(world.client.delete(world.resource("namespaces"), "", "a"))
         world.settle(5)
         self.assertIsNotNone(world.get("configmaps", "m"))
-        conditions = {each["type"]: each["status"] for each in world.get("namespaces", "a")["status"]["conditions"]}
+        found = world.get("namespaces", "a")
+        assert found is not None
+        conditions = {each["type"]: each["status"] for each in found["status"]["conditions"]}
         self.assertEqual(conditions["NamespaceContentRemaining"], "True")
         world.patch("pods", "p", {"finalizers": []})
         world.settle(30)
@@ -359,9 +361,11 @@ class GracePeriodTests(ControllerTestCase):
         """In its grace period a deleted namespace stays as it is; then it goes."""
         world, namespaces = self.world, self.world.resource("namespaces")
         world.run(world.client.delete(namespaces, "", "a"))
-        version = world.get("namespaces", "a")["metadata"]["resourceVersion"]
+        before = world.get("namespaces", "a")
         world.settle(0.75)
-        self.assertEqual(world.get("namespaces", "a")["metadata"]["resourceVersion"], version)
+        found = world.get("namespaces", "a")
+        assert before is not None and found is not None
+        self.assertEqual(found["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"])
         world.settle(0.5)
         self.assertIsNone(world.get("namespaces", "a"))
 
@@ -371,6 +375,7 @@ class GracePeriodTests(ControllerTestCase):
         world.run(world.client.delete(namespaces, "", "a"))
         world.settle()
         found = world.get("namespaces", "a")
+        assert found is not None
         world.run(world.client.update(namespaces, "", "a", {**found, "spec": {"finalizers": []}}, "finalize"))
         self.assertIsNone(world.get("namespaces", "a"))
         world.settle(2)

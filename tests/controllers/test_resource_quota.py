@@ -249,7 +249,7 @@ class TallyTests(QuotaControllerCase):
         Deferred.fromCoroutine(self.tally.uses("a")).addCallback(found.append)
         return found
 
-    def names(self, uses: quota_tallies.Uses) -> list[str]:
+    def names_of(self, uses: quota_tallies.Uses) -> list[str]:
         return sorted(uses.names)
 
     def test_changes_while_it_is_filled(self) -> None:
@@ -261,7 +261,7 @@ class TallyTests(QuotaControllerCase):
         self.delete_now("m0")
         self.make("configmaps", {"metadata": {"name": "new"}})
         self.all_turns()
-        self.assertEqual(self.names(first[0]), ["m1", "m2", "m3", "new"])
+        self.assertEqual(self.names_of(first[0]), ["m1", "m2", "m3", "new"])
 
     def test_twice(self) -> None:
         """Two who ask at a time do not bring back what has gone meanwhile."""
@@ -274,7 +274,7 @@ class TallyTests(QuotaControllerCase):
         self.delete_now("m4")
         self.all_turns()
         self.assertIs(first[0], second[0])
-        self.assertEqual(self.names(first[0]), ["m0", "m1", "m2", "m3"])
+        self.assertEqual(self.names_of(first[0]), ["m0", "m1", "m2", "m3"])
 
     def delete_now(self, name: str) -> None:
         resource = self.world.resource("configmaps")
@@ -288,7 +288,7 @@ class TallyTests(QuotaControllerCase):
         kept = [item for item in self.world.run(self.world.client.list(self.world.resource("configmaps"), "a")).items]
         for _ in self.tally.replaced(kept[:2]):
             pass
-        self.assertEqual(self.names(uses[0]), ["m0", "m1"])
+        self.assertEqual(self.names_of(uses[0]), ["m0", "m1"])
         self.assertIn(("a", True), self.told)
 
     def test_forgotten(self) -> None:
@@ -339,7 +339,8 @@ class CustomTests(QuotaControllerCase):
 
 class FollowingTests(QuotaControllerCase):
     def followed(self) -> set[str]:
-        return {source.resource.plural for source in self.controller.sources[1:]}
+        sources: Any = self.controller.sources[1:]
+        return {source.resource.plural for source in sources}
 
     def test_only_what_is_limited(self) -> None:
         """A resource that no quota limits is not followed (CTRL-47)."""

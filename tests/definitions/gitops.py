@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from orchtw.wire.objects import Object
 from tests.definitions.build import (
     AGE,
@@ -116,7 +118,7 @@ def _obj(api_version: str, kind: str, spec: Object) -> Object:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "sample"}, "spec": spec}
 
 
-def _interval(**more: Schema) -> Schema:
+def _interval(**more: Any) -> Schema:
     return text(pattern=INTERVAL, **more)
 
 

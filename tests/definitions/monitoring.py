@@ -195,7 +195,7 @@ def _relabel() -> Schema:
 
 
 def _collector() -> Schema:
-    selectors = {}
+    selectors: dict[str, Schema] = {}
     for each in ("serviceMonitor", "podMonitor", "probe", "rule"):
         selectors |= {f"{each}Selector": label_selector(), f"{each}NamespaceSelector": label_selector()}
     queue = {name: whole() for name in ("capacity", "minShards", "maxShards", "maxSamplesPerSend", "maxRetries")}

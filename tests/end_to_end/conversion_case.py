@@ -17,7 +17,7 @@ DEFINITIONS = "/apis/apiextensions.orch.io/v1/customresourcedefinitions"
 class ConversionCase(ServerCase):
     """A group of the test's own."""
 
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         await super().setUp()
         self.crd_group = f"{self.unique('g')}.example.com"
 
@@ -67,7 +67,7 @@ class ConversionCase(ServerCase):
 class WebhookCase(ConversionCase):
     """With a webhook that does what it should until it is told otherwise."""
 
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         await super().setUp()
         self.webhook = WebhookServer(reactor, answer)
         self.addCleanup(self.webhook.stop)

@@ -35,7 +35,7 @@ class NodeAgent:
         self.logs = "first\nsecond\n"
         self.following: list[AgentProtocol] = []
         self.connections: set[AgentProtocol] = set()
-        factory = Factory.forProtocol(lambda: AgentProtocol(self))  # type: ignore[arg-type]
+        factory = Factory.forProtocol(lambda: AgentProtocol(self))
         factory.noisy = False
         if options is None:
             self._port = reactor.listenTCP(0, factory, interface=address)

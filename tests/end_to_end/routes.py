@@ -84,7 +84,7 @@ def spec(version: str, host: str, port: int | None) -> Object:
 
 def converted(obj: Object, wanted: str) -> Object:
     """A route in the wanted apiVersion."""
-    given = obj.get("spec") or {}
+    given: Object = obj.get("spec") or {}
     if "hostPort" in given:
         host, _, port = given["hostPort"].partition(":")
         found: tuple[str, int | None] = host, int(port)

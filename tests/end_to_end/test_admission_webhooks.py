@@ -21,9 +21,9 @@ from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.webhook import HANG_UP, Reply, WebhookServer
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 from tests.end_to_end.client import tls_context
+from tests.end_to_end.conversion_case import WebhookCase
 from tests.end_to_end.routes import spec
 from tests.end_to_end.test_backends import own_address
-from tests.end_to_end.test_conversion import WebhookCase
 from tests.end_to_end.test_custom_operators import Program, missing
 from tests.end_to_end.test_start import ProcessCase
 

@@ -15,7 +15,8 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.process import ServerProcess, StartFailed
+from orchtw.testing.process import ServerProcess
+from orchtw.testing.start_failed import StartFailed
 from orchtw.testing.webhook import WebhookServer
 from orchtw.wire.objects import Object
 from tests.end_to_end.audit_script import COMPLETE, POLICY, STARTED, TOKENS, Step, script

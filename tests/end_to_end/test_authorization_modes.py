@@ -11,7 +11,8 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import TestCase
 
 from orchtw.testing.kubectl import Kubectl
-from orchtw.testing.process import ServerProcess, StartFailed
+from orchtw.testing.process import ServerProcess
+from orchtw.testing.start_failed import StartFailed
 from orchtw.testing.webhook import WebhookRequest, WebhookServer
 from tests.end_to_end.case import NO_KUBECTL, reactor
 from tests.forked import forking

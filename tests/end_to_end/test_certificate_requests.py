@@ -17,7 +17,8 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.pki import certificates
 from orchtw.testing.kubectl import Kubectl
-from orchtw.testing.process import ServerProcess, StartFailed
+from orchtw.testing.process import ServerProcess
+from orchtw.testing.start_failed import StartFailed
 from orchtw.wire.objects import Object
 from tests.controllers.asked_certificates import DNS, IP, KEY, NODE, NODES, encoded, pem
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
@@ -421,6 +422,7 @@ class ContradictionTests(TestCase):
         flags = ("cert-file=a", "key-file=b", "kubelet-serving-cert-file=c", "kubelet-serving-key-file=d")
         named = (f"--cluster-signing-{flag}" for flag in flags)
         server = ServerProcess(forking, self.mktemp(), "--vocabulary=kubernetes", *named)
-        failure = await self.assertFailure(Deferred.fromCoroutine(server.start()), StartFailed)
+        starting: Deferred[Any] = Deferred.fromCoroutine(server.start())
+        failure = await self.assertFailure(starting, StartFailed)
         expected = "cannot specify --cluster-signing-{cert,key}-file and other --cluster-signing-*-file flags"
         self.assertIn(expected, failure.errors + failure.output)

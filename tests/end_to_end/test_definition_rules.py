@@ -81,7 +81,7 @@ class AcceptanceTests(CustomCase):
         await self.created(self.definitions, other)
         path = f"{self.definitions}/gizmos.{self.api_group}"
         self.addCleanup(self.client.delete, path)
-        found = (await self.eventually(path, lambda answer: condition(answer.json, "NamesAccepted"))).json
+        found = (await self.eventually(path, lambda answer: bool(condition(answer.json, "NamesAccepted")))).json
         conflict = Told("False", "ListKindConflict", '"WidgetList" is already in use')
         self.assertEqual(Told.of(found, "NamesAccepted"), conflict)
         self.assertEqual(Told.of(found, "Established"), Told("False", "NotAccepted", "not all names are accepted"))

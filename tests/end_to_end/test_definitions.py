@@ -90,7 +90,7 @@ class RaceTests(DefinitionCase):
         async def refused() -> bool:
             conditions = (await self.client.get(path)).json.get("status", {}).get("conditions") or ()
             found = {each["type"]: each for each in conditions}
-            return found.get("NamesAccepted", {}).get("status") == "False"
+            return bool(found.get("NamesAccepted", {}).get("status") == "False")
 
         await self.until("the names are refused", refused)
         live = (await self.client.get(path)).json

@@ -10,7 +10,8 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
-from orchtw.testing.process import ServerProcess, StartFailed
+from orchtw.testing.process import ServerProcess
+from orchtw.testing.start_failed import StartFailed
 from tests.end_to_end.client import Client
 from tests.end_to_end.test_start import ProcessCase
 from tests.storage.encryption.key_service import KeyService

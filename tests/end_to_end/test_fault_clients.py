@@ -248,7 +248,7 @@ class InformerTests(PublicClientCase):
     """The client's informer (`kubernetes.informer`), which lists once and follows."""
 
     if missing("kubernetes.informer"):
-        skip = missing("kubernetes.informer")
+        skip = missing("kubernetes.informer") or ""
 
     async def setUp(self) -> None:  # type: ignore[override]
         await super().setUp()

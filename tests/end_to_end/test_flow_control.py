@@ -38,7 +38,7 @@ class FlowControlCase(ServerCase):
         path = f"/apis/{self.naming.group('authorization.orch.io')}/v1/selfsubjectaccessreviews"
         body = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
         sent = [Deferred.fromCoroutine(client.post(path, body)) for _ in range(count)]
-        answers: list[Answer] = await gatherResults(sent)  # type: ignore[no-untyped-call]
+        answers: list[Answer] = await gatherResults(sent)
         return answers
 
     def flow(self, plural: str, name: str = "") -> str:
@@ -138,5 +138,5 @@ class PlainLimitTests(FlowControlCase):
         client = self.new_client(**{"Impersonate-User": "writer"})
         bodies = [{"metadata": {"name": self.unique("map")}} for _ in range(WRITERS)]
         sent = [Deferred.fromCoroutine(client.post(self.core("configmaps"), body)) for body in bodies]
-        answers: list[Answer] = await gatherResults(sent)  # type: ignore[no-untyped-call]
+        answers: list[Answer] = await gatherResults(sent)
         return answers

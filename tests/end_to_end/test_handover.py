@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchtw.testing.process import StartFailed
+from orchtw.testing.start_failed import StartFailed
 from tests.end_to_end.client import Client, tls_context
 from tests.end_to_end.several import all_of
 from tests.end_to_end.test_leadership import ServersCase
@@ -15,7 +15,7 @@ SECRET = "a secret that all servers know"
 class HandoverTests(ServersCase):
     """Servers with empty folders and a join secret."""
 
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         await super().setUp()
         parent = self.folders[0].parent
         self.empty = [parent / name for name in ("one", "two", "three")]
@@ -30,7 +30,8 @@ class HandoverTests(ServersCase):
         with self.assertRaises(StartFailed) as raised:
             await server.start()
         self.assertFalse((self.empty[2] / "pki").exists())
-        return raised.exception.errors
+        errors: str = raised.exception.errors
+        return errors
 
     async def ready(self, client: Client) -> bool:
         return (await client.get("/readyz")).code == 200

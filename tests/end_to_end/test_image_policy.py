@@ -9,7 +9,8 @@ import yaml
 from twisted.internet.defer import Deferred, ensureDeferred, gatherResults
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.process import ServerProcess, StartFailed
+from orchtw.testing.process import ServerProcess
+from orchtw.testing.start_failed import StartFailed
 from orchtw.testing.webhook import Reply, WebhookRequest, WebhookServer
 from orchtw.wire.objects import Object
 from tests.end_to_end.case import TRACEBACKS, reactor
@@ -166,7 +167,8 @@ class ConfigurationTests(TestCase):
         names = ",".join((*given, "EventRateLimit"))
         flags = (f"--enable-admission-plugins={names}", f"--admission-control-config-file={config}")
         server = ServerProcess(forking, str(folder / "data"), *flags)
-        failure = await self.assertFailure(ensureDeferred(server.start()), StartFailed)
+        starting: Deferred[Any] = Deferred.fromCoroutine(server.start())
+        failure = await self.assertFailure(starting, StartFailed)
         for line in (
             "imagePolicy.allowTTL: valid value is between 1s and 30m0s, got 27h46m39s",
             "podNodeSelectorPluginConfig.ns: invalid selector: [a]",

@@ -24,7 +24,7 @@ class CustomKubectlCase(KubectlCase, DefinitionCase):
 class BakeryTests(CustomKubectlCase):
     """One kind, installed by kubectl itself."""
 
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         await super().setUp()
         self.group_name = self.own_group()
         self.definition = in_vocabulary(bakery(self.group_name), self.naming)

@@ -17,7 +17,7 @@ class ClientValidationTests(KubectlCase, DefinitionCase):
     vocabulary = "kubernetes"
     flags = ("--feature-gates=ServerSideFieldValidation=false",)
 
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         await super().setUp()
         self.group_name = self.own_group()
 

@@ -125,7 +125,7 @@ class MetricsTests(ServerCase):
 
     async def found(self, port: int, query: str) -> None:
         """Wait until Prometheus answers a query with something."""
-        agent: Any = Agent(reactor)  # type: ignore[no-untyped-call]
+        agent: Any = Agent(reactor)
         url = f"http://127.0.0.1:{port}/api/v1/query?query={quote(query)}".encode()
         while True:
             try:

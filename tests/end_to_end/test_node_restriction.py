@@ -164,7 +164,7 @@ class NodeTests(ServerCase):
     async def test_leases(self) -> None:
         """It holds its own lease and describes its own drivers."""
         for path in (LEASES, CSI_NODES):
-            spec = {"drivers": []} if path == CSI_NODES else {"holderIdentity": self.name}
+            spec: Object = {"drivers": []} if path == CSI_NODES else {"holderIdentity": self.name}
             own = {"metadata": {"name": self.name}, "spec": spec}
             self.assertEqual((await self.agent.post(path, own)).code, 201)
             answer = await self.agent.post(path, {"metadata": {"name": self.unique("other")}, "spec": spec})

@@ -7,7 +7,8 @@ from typing import Any
 
 from orchtw.naming.names import Naming
 from orchtw.testing.kubectl import Kubectl
-from orchtw.testing.process import ServerProcess, StartFailed
+from orchtw.testing.process import ServerProcess
+from orchtw.testing.start_failed import StartFailed
 from orchtw.wire.objects import Object
 from tests.end_to_end.case import NO_KUBECTL, reactor
 from tests.end_to_end.client import Client

@@ -8,7 +8,7 @@ from tests.end_to_end.case import ServerCase, shared_server
 class PartialApiTests(ServerCase):
     """`--runtime-config` settings that leave out what the server itself works with."""
 
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         """The tests start servers of their own."""
 
     async def test_without_the_core_group(self) -> None:

@@ -202,7 +202,7 @@ class GeneratedSecretTests(AccountCase):
     """Under Kubernetes' names, where the gate is on by default."""
 
     flags: tuple[str, ...] = ("--feature-gates=LegacyServiceAccountTokenNoAutoGeneration=false",)
-    group = "authentication.k8s.io"
+    reviews = "authentication.k8s.io"
 
     async def test_generated(self) -> None:
         """With the gate off each account has a Secret whose token is its own (CTRL-22)."""
@@ -211,7 +211,7 @@ class GeneratedSecretTests(AccountCase):
             await deferLater(reactor, 0.05, lambda: None)
         found = (await self.client.get(self.core("secrets", secrets[0]["name"]))).json
         token = base64.b64decode(found["data"]["token"]).decode()
-        review = await self.client.post(f"/apis/{self.group}/v1/tokenreviews", {"spec": {"token": token}})
+        review = await self.client.post(f"/apis/{self.reviews}/v1/tokenreviews", {"spec": {"token": token}})
         name = review.json["status"]["user"]["username"]
         self.assertEqual(name, f"system:serviceaccount:{self.namespace}:default")
 
@@ -221,7 +221,7 @@ class GeneratedByDefaultTests(GeneratedSecretTests):
 
     vocabulary = "orch"
     flags = ()
-    group = "authentication.orch.io"
+    reviews = "authentication.orch.io"
 
 
 class NotGeneratedTests(AccountCase):

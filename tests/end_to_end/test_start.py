@@ -11,7 +11,8 @@ from typing import Any
 
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.process import ServerProcess, StartFailed
+from orchtw.testing.process import ServerProcess
+from orchtw.testing.start_failed import StartFailed
 from tests.end_to_end.case import ServerCase, reactor
 from tests.end_to_end.client import Answer, Client, tls_context
 from tests.forked import forking

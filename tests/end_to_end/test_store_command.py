@@ -29,7 +29,7 @@ ROOT = str(Path(orchtw.__file__).resolve().parent.parent)
 async def orch_store(*arguments: str | os.PathLike[str]) -> tuple[int, str, str]:
     """Exit status, output and errors of the command."""
     environment = {**os.environ, "PYTHONPATH": ROOT}
-    words = ["-m", "orchtw.commands.store", *map(os.fspath, arguments)]
+    words = ["-m", "orchtw.commands.store", *(os.fspath(each) for each in arguments)]
     output, errors, status = await getProcessOutputAndValue(sys.executable, words, environment, reactor=forking)
     return status, output.decode(), errors.decode()
 

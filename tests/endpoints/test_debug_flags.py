@@ -29,7 +29,8 @@ class EndpointCase(SynchronousTestCase):
     def text(self, path: str, method: str = "GET", body: bytes = b"") -> tuple[int, str]:
         """Code and body of the answer, which is let go of."""
         answer = self.ask(path, method, body)
-        whole = b"".join([bytes(answer.body)] if answer.parts is None else answer.parts)
+        assert isinstance(answer.body, bytes)
+        whole = answer.body if answer.parts is None else b"".join(answer.parts)
         answer.end(Ending.COMPLETE)
         return answer.code, whole.decode()
 

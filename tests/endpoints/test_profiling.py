@@ -34,15 +34,17 @@ class ProfilingTests(TestCase):
         index = await self.ask("")
         self.assertEqual(list(self.profiling.paths()), [])
         self.assertEqual({path for _, path in self.profiling.aliases()}, {PATH, *(PATH + name for name in ABOUT)})
+        assert isinstance(index.body, bytes)
         for name in ABOUT:
-            self.assertIn(f'href="{name}"'.encode(), bytes(index.body))
+            self.assertIn(f'href="{name}"'.encode(), index.body)
             self.assertEqual((await self.ask(name, "seconds=1")).code, 200)
 
     async def test_one_at_a_time(self) -> None:
         """While one profile is made another is refused; a client that leaves ends its own."""
         first = self.ask("profile", f"seconds={LONGEST_S}")
         second = await self.ask("profile", "seconds=1")
-        self.assertEqual((second.code, b"already in use" in bytes(second.body)), (500, True))
+        assert isinstance(second.body, bytes)
+        self.assertEqual((second.code, b"already in use" in second.body), (500, True))
         first.cancel()
         await self.assertFailure(first, CancelledError)
         while (await self.ask("profile", "seconds=1")).code == 500:

@@ -93,6 +93,7 @@ class StateTests(SynchronousTestCase):
 
     def test_refused(self) -> None:
         """Malformed requests are refused before anything is done; other methods are not allowed."""
+        body: Any
         for body in (
             [], 1, {}, {"action": "undo"}, {"action": ["reset"]}, {"action": "reset", "snapshot": "x"},
             {"action": "release"}, {"action": "restore", "snapshot": "", "watches": "follow"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision
+from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision, UserRules
 from orchtw.errors import BadRequest, Forbidden
 from orchtw.filters.constrained_impersonation import ConstrainedImpersonationStage, node_of
 from orchtw.naming.names import Naming
@@ -37,6 +37,9 @@ class Rights:
         self.users.append(user)
         return ALLOWED if asked in self.allowed or "*" in self.allowed else NO_OPINION
 
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
+        return UserRules()
+
 
 def on(mode: str) -> str:
     return f"impersonate-on:{mode}:{ON}"
@@ -60,12 +63,12 @@ class ConstrainedImpersonationTests(SynchronousTestCase):
         stage = ConstrainedImpersonationStage(rights, Naming.orch())
         return Deferred.fromCoroutine(stage.handle(self.request, self.proceed))
 
-    def acts(self, rights: Rights, requester: UserInfo = BOB, **headers: str | list[str]) -> UserInfo:
+    def acts(self, rights: Rights, requester: UserInfo = BOB, /, **headers: str | list[str]) -> UserInfo:
         self.successResultOf(self.asked(rights, requester, **headers))
         assert self.request.user is not None
         return self.request.user
 
-    def refused(self, rights: Rights, requester: UserInfo = BOB, **headers: str | list[str]) -> str:
+    def refused(self, rights: Rights, requester: UserInfo = BOB, /, **headers: str | list[str]) -> str:
         error = self.failureResultOf(self.asked(rights, requester, **headers), Forbidden).value
         self.assertEqual(self.request.user, requester)
         return str(error.message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.authz.decision import ALLOWED, Decision
+from orchtw.authz.decision import ALLOWED, Decision, UserRules
 from orchtw.errors import Forbidden
 from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.naming.names import Naming
@@ -22,6 +22,9 @@ class Recorder:
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
         self.asked.append((info.group, info.resource, info.subresource, info.namespace, info.name))
         return Decision(False) if info.name in self.denied else ALLOWED
+
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
+        return UserRules()
 
 
 class ImpersonationTests(SynchronousTestCase):

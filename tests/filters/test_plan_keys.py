@@ -50,7 +50,7 @@ class PlanKeysTests(SynchronousTestCase):
     def test_headers(self, first: dict[str, str], second: dict[str, str]) -> None:
         """Requests with other headers have other keys, whatever the headers hold."""
         path = "/api/v1/namespaces/n/pods/p"
-        one, other = self.key(path, **first), self.key(path, **second)
+        one, other = self.key(path, "a", None, **first), self.key(path, "a", None, **second)
         if one is not None and other is not None:
             self.assertEqual(one == other, list(first.items()) == list(second.items()))
 

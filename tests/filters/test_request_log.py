@@ -8,8 +8,9 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
-from twisted.logger import LogEvent, formatEvent, globalLogPublisher
+from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
+from zope.interface import implementer
 
 from orchtw.filters.request_log import LONGEST, RequestLog, shown
 from orchtw.logs.verbosity import Verbosity
@@ -40,6 +41,7 @@ class RequestLogTests(SynchronousTestCase):
         """All that is logged of a request."""
         lines: list[str] = []
 
+        @implementer(ILogObserver)
         def observe(event: LogEvent) -> None:
             lines.append(formatEvent(event))
 

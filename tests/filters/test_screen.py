@@ -14,7 +14,7 @@ from orchtw.authn.audiences import ForThisAPI
 from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.method import ANONYMOUS, authenticated
 from orchtw.authn.union import AuthenticatorUnion
-from orchtw.authz.decision import Decision
+from orchtw.authz.decision import Decision, UserRules
 from orchtw.errors import StatusError
 from orchtw.filters.audit_id import AuditIdStage
 from orchtw.filters.authentication import AuthenticationStage
@@ -54,6 +54,9 @@ class Allowing:
 
     async def late(self) -> Decision:
         return Decision(True, "")
+
+    def rules_for(self, user: UserInfo, namespace: str) -> UserRules:
+        return UserRules()
 
 
 def refuse(_request: Request, error: StatusError) -> Response:

@@ -111,6 +111,7 @@ class ShortLineTests(LedCase):
     def test_refusals(self) -> None:
         """Refusals of the verb are those of the whole line, and leave the short one."""
         self.led(DRY[0])
+        body: Any
         for body in ({"metadata": {"name": "a", "resourceVersion": "1"}}, {"data": 1}, b"{", {"metadata": {}}):
             asked = "PUT", f"{MAPS}/a?dryRun=All", body, DRY[0][3]
             led, whole = self.ask(asked), self.whole(asked)

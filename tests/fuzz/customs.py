@@ -77,7 +77,7 @@ def definitions(naming: Naming) -> list[dict[str, Any]]:
     extension = naming.extension_prefix
     plain = {**base(extension)}
     columns = [{"name": path, "type": "string", "jsonPath": path} for path in COLUMNS[:4]]
-    lasting = {"additionalPrinterColumns": columns, "subresources": both()}
+    lasting: dict[str, Any] = {"additionalPrinterColumns": columns, "subresources": both()}
     hook = {"service": {"namespace": "fuzz-0", "name": "a", "path": "/convert"}}
     webhook = {"strategy": "Webhook", "webhook": {"clientConfig": hook, "conversionReviewVersions": ["v1"]}}
     anything = {"type": "object", f"{extension}preserve-unknown-fields": True}

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.kind_codec import KindCodec
 from tests.fuzz import encodings, words
 from tests.fuzz.customs import Shapes
@@ -188,7 +189,7 @@ class Draw:
             value = spoilt(value, self.random)
         return value
 
-    def body(self, value: Any, codec: KindCodec) -> tuple[str, bytes]:
+    def body(self, value: Any, codec: Codec) -> tuple[str, bytes]:
         """Content type and bytes of a value in one of the three formats, sometimes broken or mislabelled."""
         draw = self.random.random()
         if draw < 0.55:
@@ -196,6 +197,7 @@ class Draw:
         elif draw < 0.65 or not codec.protobuf:
             found, body = YAML, encodings.yaml_body(value, self.random)
         else:
+            assert isinstance(codec, KindCodec)
             found = self.surface.naming.protobuf_media_type
             body = encodings.protobuf_body(value, codec, self.random)
         if self.chance(0.08):

@@ -11,8 +11,8 @@ import orjson
 from orchtw.naming.names import Naming
 from orchtw.registry.custom.kinds import kinds_of
 from orchtw.schema.catalogue import Catalogue, ResourceType
+from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.custom.codec import CustomCodec
 from orchtw.schema.nodes import Node, StructSchema
 from tests.end_to_end.minimal import Minimal
@@ -49,7 +49,7 @@ class Surface:
         self._by_kind = {(each.api_version, each.kind): each for each in self.resources if each.storage_version}
         self.definitions = customs.definitions(self.naming)
         self.structures: dict[tuple[str, str], customs.Schema] = {}
-        self._custom_codecs: dict[tuple[str, str], KindCodec] = {}
+        self._custom_codecs: dict[tuple[str, str], CustomCodec] = {}
         self.customs = tuple(each for definition in self.definitions for each in self._custom(definition))
 
     def _custom(self, definition: dict[str, Any]) -> Iterator[ResourceType]:
@@ -77,7 +77,7 @@ class Surface:
             assert isinstance(node, StructSchema)
             yield self.naming.translate(f"autoscaling.alpha.orch.io/{name}"), node.keys[field].node
 
-    def codec(self, resource: ResourceType) -> KindCodec:
+    def codec(self, resource: ResourceType) -> Codec:
         """The codec of a resource's kind."""
         custom = self._custom_codecs.get((resource.api_version, resource.kind))
         return custom or self.codecs.kind(resource.api_version, resource.kind)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec.kind_codec import KindCodec
+from orchtw.schema.codec.codec import Codec
 from orchtw.schema.nodes import StructSchema
 from tests.fuzz import encodings, words
 from tests.fuzz.case import Case
@@ -72,7 +72,7 @@ def update(draw: Draw, resource: ResourceType) -> Case:
     return _with_body(draw, "PUT", draw.object_path(resource, name), obj, draw.surface.codec(resource))
 
 
-def patch(draw: Draw, resource: ResourceType, sub: str = "", codec: KindCodec | None = None) -> Case:
+def patch(draw: Draw, resource: ResourceType, sub: str = "", codec: Codec | None = None) -> Case:
     """PATCH in any of the four ways."""
     name = draw.name()
     kind = draw.random.choice(_PATCHES)
@@ -97,7 +97,7 @@ def patch(draw: Draw, resource: ResourceType, sub: str = "", codec: KindCodec | 
     return Case("PATCH", target, draw.headers(Content_Type=f"application/{kind}"), body, chunked=draw.chance(0.02))
 
 
-def _partial(draw: Draw, codec: KindCodec) -> dict[str, Any]:
+def _partial(draw: Draw, codec: Codec) -> dict[str, Any]:
     """Some fields of the kind; metadata mostly without what names the object."""
     value = draw.values.struct(codec.schema)
     if draw.chance(0.8):
@@ -110,7 +110,7 @@ def _partial(draw: Draw, codec: KindCodec) -> dict[str, Any]:
     return value
 
 
-def _operations(draw: Draw, codec: KindCodec) -> list[dict[str, Any]]:
+def _operations(draw: Draw, codec: Codec) -> list[dict[str, Any]]:
     out = []
     wrong = partial(words.wrong, draw.random)
     if draw.chance(0.6):
@@ -127,7 +127,7 @@ def _operations(draw: Draw, codec: KindCodec) -> list[dict[str, Any]]:
     return out
 
 
-def _sensible(draw: Draw, codec: KindCodec) -> dict[str, Any]:
+def _sensible(draw: Draw, codec: Codec) -> dict[str, Any]:
     """An operation that may well succeed: a field at the top or one level below gets a value of its type."""
     schema, pointer = codec.schema, ""
     fields = [field for name, field in schema.keys.items() if name not in ("kind", "apiVersion", "metadata")]
@@ -156,7 +156,7 @@ def _directed(draw: Draw, value: Any) -> Any:
     return value
 
 
-def _applied(draw: Draw, resource: ResourceType, name: str, codec: KindCodec) -> bytes:
+def _applied(draw: Draw, resource: ResourceType, name: str, codec: Codec) -> bytes:
     if draw.chance(0.5):
         obj = draw.obj(resource, name)
         obj.get("metadata", {}).pop("managedFields", None)
@@ -206,14 +206,14 @@ def subresource(draw: Draw, resource: ResourceType) -> Case:
     return _with_body(draw, method, path, draw.spoil(_sub_object(draw, resource, codec, name)), codec)
 
 
-def _codec(draw: Draw, api_version: str, kind: str, resource: ResourceType) -> KindCodec:
+def _codec(draw: Draw, api_version: str, kind: str, resource: ResourceType) -> Codec:
     try:
         return draw.surface.codecs.kind(api_version, kind)
     except KeyError:
         return draw.surface.codec(resource)
 
 
-def _sub_object(draw: Draw, resource: ResourceType, codec: KindCodec, name: str) -> dict[str, Any]:
+def _sub_object(draw: Draw, resource: ResourceType, codec: Codec, name: str) -> dict[str, Any]:
     """Draw the body for a sub-resource: the object with a rich status, or the kind that it takes."""
     if codec.kind == resource.kind:
         obj = draw.obj(resource, name)
@@ -229,7 +229,7 @@ def _sub_object(draw: Draw, resource: ResourceType, codec: KindCodec, name: str)
     return obj
 
 
-def _with_body(draw: Draw, method: str, path: str, value: Any, codec: KindCodec) -> Case:
+def _with_body(draw: Draw, method: str, path: str, value: Any, codec: Codec) -> Case:
     content_type, body = draw.body(value, codec)
     target = path + draw.query(*_WRITE_OPTIONS)
     return Case(method, target, draw.headers(Content_Type=content_type), body, chunked=draw.chance(0.03))

@@ -131,6 +131,10 @@ class Reader:
         """Take note of the end of the connection."""
         self.ending = "aborted"
 
+    def reset(self) -> None:
+        """Take note of the end of the connection in one way."""
+        self.ending = "aborted"
+
     def pause(self) -> None:
         """Pause, as a connection does whose buffer is full."""
         self._producer.pauseProducing()

@@ -88,7 +88,7 @@ class Collector:
 def lose(exchange: ClientExchange, *, clean: bool = True) -> None:
     """The other side's connection ends."""
     reason: Any = ConnectionDone() if clean else ConnectionLost()
-    exchange.connectionLost(Failure(reason))  # type: ignore[no-untyped-call]
+    exchange.connectionLost(Failure(reason))
 
 
 class Cluster:

@@ -35,7 +35,7 @@ class Transport(BackendTransport):
             super().loseConnection()
             self.protocol.connectionLost(Failure(ConnectionDone()))
 
-    abortConnection = loseConnection  # type: ignore[assignment]
+    abortConnection = loseConnection
 
 
 class Lines:

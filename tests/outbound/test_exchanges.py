@@ -161,7 +161,7 @@ class ExchangesTests(ExchangesCase):
         for end in (
             lambda line: self.clock.advance(IDLE_S),
             lost,
-            lambda line: line.protocol.dataReceived(b"x"),  # type: ignore[attr-defined]
+            lambda line: line.protocol.dataReceived(b"x"),
             lambda line: self.exchanges.close(),
         ):
             self.answered()

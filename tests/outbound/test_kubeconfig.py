@@ -78,7 +78,7 @@ class KubeconfigCase(SynchronousTestCase):
         problem = self.assertRaises(ConfigError, self.load, document)
         (line,) = problem.problems
         self.assertTrue(line.startswith(f"{self.path}: "), line)
-        return line.removeprefix(f"{self.path}: ")
+        return str(line.removeprefix(f"{self.path}: "))
 
 
 class ServerTests(KubeconfigCase):

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import socket
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import ifaddr
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import rsa
-from twisted.logger import LogEvent, formatEvent, globalLogPublisher
+from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
+from zope.interface import implementer
 
 from orchtw.assembly.flags import parse
 from orchtw.assembly.keys import pki_options
@@ -49,6 +52,7 @@ class ServingCase(SynchronousTestCase):
         """Return a list to which later log lines are appended."""
         lines: list[str] = []
 
+        @implementer(ILogObserver)
         def observe(event: LogEvent) -> None:
             lines.append(formatEvent(event))
 
@@ -139,7 +143,7 @@ class CertDirTests(ServingCase):
         key = rsa.generate_private_key(65537, 2048)
         name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "own")])
         builder = x509.CertificateBuilder(name, name, key.public_key(), 7, NOW, NOW + timedelta(days=9))
-        content = certificates.pem(builder.sign(key, certificates.hashes.SHA256()))
+        content = certificates.pem(builder.sign(key, hashes.SHA256()))
         (self.data / "pki/apiserver.crt").write_bytes(content)
         (self.data / "pki/apiserver.key").write_bytes(certificates.key_pem(key))
         pki = self.start("--tls-san=new.example.com")
@@ -211,5 +215,5 @@ class MachineTests(SynchronousTestCase):
     def test_host_name(self) -> None:
         """A name that DNS could not have is left out."""
         for name, found in (("box.example", ("box.example",)), ("my box", ()), ("", ())):
-            self.patch(machine.socket, "gethostname", lambda name=name: name)
+            self.patch(socket, "gethostname", lambda name=name: name)
             self.assertEqual(machine.host_names(), found)

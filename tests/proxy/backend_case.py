@@ -32,7 +32,7 @@ class ConnectionCase(ServedCase):
         self.node([{"type": "InternalIP", "address": "10.0.0.9"}])
         self.pod("p", containers=("c",))
 
-    def node(self, addresses: list[Object], name: str = "n", port: int = 0, **labels: str) -> None:
+    def node(self, addresses: list[Object], name: str = "n", port: int = 0, /, **labels: str) -> None:
         """A node with these addresses."""
         self.done("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": labels}})
         endpoints = {"orchletEndpoint": {"Port": port}} if port else {}
@@ -59,10 +59,14 @@ class ConnectionCase(ServedCase):
 
     def asked(self) -> str:
         """The request line that the other side got last."""
-        return self.backend.transports[-1].value().decode().partition("\r\n")[0]
+        return self._received().partition("\r\n")[0]
 
     def asked_headers(self) -> list[str]:
-        return self.backend.transports[-1].value().decode().partition("\r\n\r\n")[0].split("\r\n")[1:]
+        return self._received().partition("\r\n\r\n")[0].split("\r\n")[1:]
+
+    def _received(self) -> str:
+        received: bytes = self.backend.transports[-1].value()
+        return received.decode()
 
     def respond(self, method: str, path: str, headers: Mapping[str, str]) -> Response:
         """An answer that is not read."""

@@ -153,7 +153,7 @@ class ClaimTests(SynchronousTestCase):
     def test_usage(self) -> None:
         """A claim and its storage, in whole bytes, also by class; the old annotation comes first."""
         one = {"count/persistentvolumeclaims": "1", "persistentvolumeclaims": "1"}
-        storage = {"resources": {"requests": {"storage": "1500m"}}}
+        storage: Object = {"resources": {"requests": {"storage": "1500m"}}}
         self.assertEqual(self.usage(), one)
         self.assertEqual(self.usage(**storage), {**one, "requests.storage": "2"})
         by_class = {

@@ -17,7 +17,7 @@ from orchtw.schema.codec.wire import delimited, tag, varint
 from orchtw.watch.entry import Glance, unread
 from orchtw.wire.objects import Object
 from tests.properties import examples
-from tests.registry.test_stored import TARGETS, pod, target
+from tests.registry.test_stored import TARGETS, kind_codec, pod, target
 from tests.schema.arbitrary import Arbitrary
 
 EXAMPLES_PER_KIND = 4
@@ -54,7 +54,7 @@ class KindTests(SynchronousTestCase):
                 obj: Object = stored.codec.normalise(Arbitrary(random).struct(stored.codec.schema))
                 obj["metadata"]["name"] = "x"
                 obj["metadata"].pop("resourceVersion", None)
-                value = value_of(stored, stored.codec.encode_protobuf(obj))
+                value = value_of(stored, kind_codec(stored.codec).encode_protobuf(obj))
                 self.assertTrue(stored.is_plain("a/x", value))
                 self.assertEqual(stored.glance(value, 7), whole(stored, value), stored.prefix)
 
@@ -74,7 +74,7 @@ class KindTests(SynchronousTestCase):
                 obj: Object = stored.codec.normalise(Arbitrary(random).struct(stored.codec.schema))
                 obj["metadata"]["name"] = "x"
                 obj["metadata"].pop("resourceVersion", None)
-                value = value_of(stored, stored.codec.encode_protobuf(obj))
+                value = value_of(stored, kind_codec(stored.codec).encode_protobuf(obj))
                 look = lambda entry, value, stored=stored: stored.glance(value, 7)  # noqa: E731
                 entry = unread("a/x", "a", "x", 7, look, value)
                 before = reader.read(*stored.message(entry))
@@ -89,7 +89,7 @@ class KindTests(SynchronousTestCase):
     def test_place_in_other_bytes(self) -> None:
         """Of bytes that are not an envelope of the kind, no place is told: they are read as a whole."""
         stored = target("pods").stored
-        raw = stored.codec.encode_protobuf(pod())
+        raw = kind_codec(stored.codec).encode_protobuf(pod())
         good = value_of(stored, raw)
         starts = [stored._at_rest.start(value) for value in (good, good[:-1], good + b"x", b"", raw, b"{}")]
         self.assertEqual([bool(start) for start in starts], [True, False, False, False, False, False])
@@ -125,7 +125,7 @@ class KindTests(SynchronousTestCase):
         """Of an object without anything, fields have the texts of what is absent."""
         for stored in stored_kinds():
             obj = stored.codec.normalise({"metadata": {"name": "x"}})
-            value = value_of(stored, stored.codec.encode_protobuf(obj))
+            value = value_of(stored, kind_codec(stored.codec).encode_protobuf(obj))
             self.assertEqual(stored.glance(value, 7), whole(stored, value), stored.prefix)
 
     def test_what_is_built(self) -> None:
@@ -141,7 +141,7 @@ class HostileTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.stored = target("pods").stored
-        self.raw = self.stored.codec.encode_protobuf(pod(labels={"a": "b", "c": "d"}))
+        self.raw = kind_codec(self.stored.codec).encode_protobuf(pod(labels={"a": "b", "c": "d"}))
         self.meta = delimited(1, delimited(1, b"x") + delimited(3, b"a"))
 
     def glance(self, raw: bytes) -> Glance:

@@ -29,7 +29,7 @@ MERGE = {"content-type": "application/merge-patch+json"}
 
 
 class LargeWriteTests(TestCase):
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         self.server = InProcessServer(reactor, self.mktemp(), controllers=())  # they would write as well
         await self.server.start()
         self.addCleanup(self.server.stop)
@@ -163,7 +163,7 @@ class LargeAdmissionTests(TestCase):
 
 
 class DeleteCollectionTests(TestCase):
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         self.server = InProcessServer(reactor, self.mktemp())
         await self.server.start()
         self.addCleanup(self.server.stop)

@@ -22,6 +22,7 @@ from orchtw.schema.tables.convertor import TableLayout
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 from tests.fuzz.values import Values
+from tests.registry.test_stored import kind_codec
 
 NAMING = Naming.orch()
 CATALOGUE = Catalogue.load(NAMING)
@@ -79,7 +80,7 @@ class OddObjectsTests(SynchronousTestCase):
         for served in TARGETS.versions_of(target).values():
             obj = served.load(entry)
             self.assertEqual(orjson.dumps(served.codec.normalise(obj)), orjson.dumps(obj))
-            self.assertEqual(served.codec.decode_protobuf(served.protobuf(entry)), obj)
+            self.assertEqual(kind_codec(served.codec).decode_protobuf(served.protobuf(entry)), obj)
             resource = served.resource
             layout = TableLayout(resource.columns, target.stored.strategy.traits.cells, NAMING)
             layout.row(target.stored.load(entry), 1e9, served=obj)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -58,6 +59,8 @@ class Ports:
         return port
 
     async def repair(self) -> None: ...
+
+    async def replaced(self, gone: Sequence[Object], come: Sequence[Object]) -> None: ...
 
     def _take(self, new: Object, before: int | None) -> int:
         asked = (new.get("data") or {}).get("port")

@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import BadRequest, InternalError
 from orchtw.registry.scaling import LEAST_INT32, PathScale
 from orchtw.schema.catalogue import ScalePaths
+from orchtw.wire.objects import Object
 
 MAPPING = PathScale(ScalePaths(replicas=".spec.a.n", status_replicas=".status.n", selector=".status.s"))
 
@@ -21,6 +22,7 @@ class PathScaleTests(SynchronousTestCase):
 
     def test_missing(self) -> None:
         """Without replicas there is no Scale, but one can be written."""
+        obj: Object
         for obj in ({}, {"spec": None}, {"spec": {"a": {}}}):
             self.assertRaises(InternalError, MAPPING.show, obj)
             self.assertEqual(MAPPING.before(obj), (LEAST_INT32, 0, ""))
@@ -30,7 +32,7 @@ class PathScaleTests(SynchronousTestCase):
     def test_taken(self) -> None:
         """Replicas come to their place, objects on the way included; what was there stays as it is."""
         self.assertEqual(MAPPING.take({"kind": "x"}, 3), {"kind": "x", "spec": {"a": {"n": 3}}})
-        obj = {"spec": {"a": {"n": 1, "m": 2}, "b": 1}}
+        obj: Object = {"spec": {"a": {"n": 1, "m": 2}, "b": 1}}
         self.assertEqual(MAPPING.take(obj, 3), {"spec": {"a": {"n": 3, "m": 2}, "b": 1}})
         self.assertEqual(obj["spec"]["a"]["n"], 1)
 

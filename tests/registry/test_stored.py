@@ -14,6 +14,8 @@ from orchtw.registry.metadata import ordered
 from orchtw.registry.stored import STORED, Stored
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
+from orchtw.schema.codec.codec import Codec
+from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.tables.cached_rows import cached_row
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.watch.entry import ROW_BYTES, Entry
@@ -30,6 +32,12 @@ def target(plural: str, group: str = "", version: str = "v1") -> Target:
     found = TARGETS.find(group, version, plural)
     assert found is not None
     return found
+
+
+def kind_codec(codec: Codec) -> KindCodec:
+    """Return the codec of a kind that is built in, which has a Protobuf form."""
+    assert isinstance(codec, KindCodec)
+    return codec
 
 
 def pod(**meta: object) -> Object:
@@ -64,7 +72,7 @@ class StoredTests(SynchronousTestCase):
         self.assertEqual(entry.labels, {"a": "b"})
         fields = dict(zip(self.stored.field_names, entry.fields, strict=True))
         self.assertEqual(fields["spec.nodeName"], "n")
-        for obj in (self.stored.load(entry), self.stored.codec.decode_protobuf(entry.raw)):
+        for obj in (self.stored.load(entry), kind_codec(self.stored.codec).decode_protobuf(entry.raw)):
             self.assertEqual(obj["metadata"]["resourceVersion"], "7")
 
     def test_version_in_other_places(self) -> None:
@@ -102,7 +110,7 @@ class StoredTests(SynchronousTestCase):
     def test_dry_run(self) -> None:
         """An object that was created in a dry run has no version in either encoding."""
         entry = self.stored.prepare(pod()).dry_run_entry()
-        for obj in (self.stored.load(entry), self.stored.codec.decode_protobuf(entry.raw)):
+        for obj in (self.stored.load(entry), kind_codec(self.stored.codec).decode_protobuf(entry.raw)):
             self.assertNotIn("resourceVersion", obj["metadata"])
 
     def test_load_is_private(self) -> None:
@@ -132,7 +140,7 @@ class RoomTests(SynchronousTestCase):
         self.stored.made = self.note
         prepared = self.stored.prepare(pod(labels={"a": "b"}))
         self.entry = self.stored.build("a/x", prepared.value, 7)
-        self.whole = orjson.dumps(self.stored.codec.decode_protobuf(self.entry.raw))
+        self.whole = orjson.dumps(kind_codec(self.stored.codec).decode_protobuf(self.entry.raw))
         self.tail = self.whole[len(self.stored.codec.type_prefix) :]
 
     def note(self, entry: Entry, *forms: int) -> None:
@@ -233,4 +241,4 @@ class TargetTests(SynchronousTestCase):
         raw = self.budgets.protobuf(self.entry)
         self.assertIs(self.budgets.protobuf(self.entry), raw)
         self.assertEqual(orjson.loads(b"{" + tail)["spec"], {"minAvailable": 1})
-        self.assertEqual(self.budgets.codec.decode_protobuf(raw)["metadata"]["resourceVersion"], "7")
+        self.assertEqual(kind_codec(self.budgets.codec).decode_protobuf(raw)["metadata"]["resourceVersion"], "7")

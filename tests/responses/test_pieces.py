@@ -48,7 +48,7 @@ class Stepping:
 
 
 class SlicedTests(TestCase):
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         self.server = InProcessServer(reactor, self.mktemp(), etcd_compaction_interval_s=0.0)
         await self.server.start()
         self.addCleanup(self.server.stop)
@@ -140,6 +140,7 @@ class SlicedTests(TestCase):
             listed = await self.ask(MAPS, accept)
             self.assertTrue(any(piece is shared for piece in listed.body))
         response = await self.ask(f"{MAPS}/large", YAML)
+        assert not isinstance(response.body, bytes)
         self.assertGreater(len(response.body), 3)
         self.assertEqual(len(yaml.load(b"".join(response.body), Loader=yaml.CSafeLoader)["data"]), 4000)
 
@@ -272,8 +273,9 @@ class DocumentTests(SynchronousTestCase):
     def test_forms(self) -> None:
         """Batches give what the whole would give, in each form and for each way to part the items."""
         head = {"kind": "L", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}}
+        items: list[Any]
         for items in ([], [{}], [{"a": [1, {"b": "x\ny"}]}, {}, {"c": None}], list(range(5))):
-            whole = {**head, "items": items}
+            whole: dict[str, Any] = {**head, "items": items}
             for size in (1, 2, 9):
                 batches: Sequence[list[Any]] = [items[i : i + size] for i in range(0, len(items), size)] + [[]]
                 for form, pretty, expected in (

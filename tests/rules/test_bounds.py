@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from orchtw.rules.selectors import parse_labels, validate_selector_object
 from orchtw.schema.validation.metadata import MetadataRules, drop_unstored, validate_create
 from orchtw.values.causes import MAX_SHOWN_CHARACTERS, go_quote, go_value, invalid
 from orchtw.values.names import SUBDOMAIN_NAME
+from orchtw.wire.objects import Object
 from tests.effort import MOST, CountedText, calls, growth
 from tests.properties import examples
 
@@ -59,7 +61,7 @@ class OwnerTests(SynchronousTestCase):
                 compared += 1
                 return super().__eq__(other)
 
-            __hash__ = None  # type: ignore[assignment]
+            __hash__ = None
 
         drop_unstored({"ownerReferences": [Owner() for _ in range(30_000)]})
         drop_unstored({"ownerReferences": [Owner(uid=str(number)) for number in range(30_000)]})
@@ -91,6 +93,7 @@ class CauseTests(SynchronousTestCase):
 
     def test_metadata(self) -> None:
         """100,000 mistakes cost as much to tell as a few hundred (reference ERR-13, LIMIT-8)."""
+        wrong: Callable[[int], Object]
         for wrong in (
             lambda size: {"labels": {f"-{number}": "v-" for number in range(size)}},
             lambda size: {"annotations": {f"-{number}": "v" for number in range(size)}},
@@ -99,7 +102,8 @@ class CauseTests(SynchronousTestCase):
             lambda size: {"managedFields": [{"manager": "\x01"}] * size},
             lambda size: {"managedFields": [{"manager": "\x01" * size}]},
         ):
-            few, many = wrong(500), wrong(5000)
+            few: Object = wrong(500)
+            many: Object = wrong(5000)
             self.assertLess(len(create(many)), 3 * MAX_CAUSES)
             self.assertLess(len(answer(create(many))), 4 * MAX_CAUSES_CHARACTERS)
             self.assertLess(calls(partial(create, many)), calls(partial(create, few)) * 12, few.keys())
@@ -107,6 +111,7 @@ class CauseTests(SynchronousTestCase):
     def test_shown_values(self) -> None:
         """A value of megabytes is shown by its beginning."""
         labels = {str(number): "x" * 100 for number in range(50_000)}
+        value: Any
         for value in ("x" * (1 << 20), ["x"] * 100_000, labels, [{}] * 50_000):
             self.assertLess(len(go_value(value)), 4 * MAX_SHOWN_CHARACTERS)
             self.assertLess(len(invalid("f", value, "d").message), 4 * MAX_SHOWN_CHARACTERS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from twisted.internet.task import Clock
 from twisted.logger import LogEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
@@ -17,8 +19,9 @@ class ContestTests(SynchronousTestCase):
         self.clock = Clock()
         self.contests = Contests(self.clock.seconds)
         self.logged: list[str] = []
-        globalLogPublisher.addObserver(self.take)
-        self.addCleanup(globalLogPublisher.removeObserver, self.take)
+        take: Any = self.take
+        globalLogPublisher.addObserver(take)
+        self.addCleanup(globalLogPublisher.removeObserver, take)
 
     def take(self, event: LogEvent) -> None:
         if "delay_s" in event:

@@ -10,6 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import BadRequest, Invalid
 from orchtw.naming.names import Naming
 from orchtw.rules import options, paging
+from orchtw.wire.objects import Object
 
 NAMING = Naming.orch()
 TOKEN = paging.Tokens(b"k" * 32, NAMING).encode(7, "default/a", "/registry/pods/")
@@ -287,7 +288,7 @@ class DeleteOptionsTests(SynchronousTestCase):
 
     def test_refusals(self) -> None:
         """An unknown policy, both ways of saying it, and an unknown dryRun are causes (reference DEL-3)."""
-        for fields, text in [
+        cases: list[tuple[Object, str]] = [
             (
                 {"propagationPolicy": "Orphan", "orphanDependents": True},
                 'propagationPolicy: Invalid value: "Orphan": '
@@ -299,7 +300,8 @@ class DeleteOptionsTests(SynchronousTestCase):
                 'supported values: "Foreground", "Background", "Orphan", "nil"',
             ),
             ({"dryRun": ["no"]}, 'dryRun: Unsupported value: []string{"no"}: supported values: "All"'),
-        ]:
+        ]
+        for fields, text in cases:
             error = self.assertRaises(Invalid, self.body, **fields)
             self.assertEqual(error.message, f'DeleteOptions.meta.orch.io "" is invalid: {text}')
 

@@ -19,6 +19,7 @@ from orchtw.rules.selectors import (
     selector_of_object,
     validate_selector_object,
 )
+from orchtw.wire.objects import Object
 
 POD_FIELDS = ("metadata.name", "metadata.namespace", "spec.nodeName", "status.phase", "status.podIPs")
 NODE_FIELDS = ("metadata.name", "spec.unschedulable")
@@ -247,7 +248,7 @@ class FieldValueTests(SynchronousTestCase):
 
     def test_texts(self) -> None:
         """Values show as text, zeros of numbers and booleans included, absent texts empty (reference READ-25)."""
-        for obj, field, text in [
+        cases: list[tuple[Object, str, str]] = [
             ({"metadata": {"name": "a"}}, "metadata.name", "a"),
             ({"type": "Opaque"}, "type", "Opaque"),
             ({"spec": {"unschedulable": True}}, "spec.unschedulable", "true"),
@@ -261,5 +262,6 @@ class FieldValueTests(SynchronousTestCase):
             ({"source": {}, "reportingComponent": "r"}, "source", "r"),
             ({"involvedObject": {"kind": "Pod"}}, "involvedObject.kind", "Pod"),
             ({}, "spec.nodeName", ""),
-        ]:
+        ]
+        for obj, field, text in cases:
             self.assertEqual(field_value(field)(obj), text, field)

@@ -55,7 +55,8 @@ class Identity:
     def pem(self, *chain: Identity) -> bytes:
         """Certificate, chain and key in one file's content."""
         shown = b"".join(one.certificate.public_bytes(Encoding.PEM) for one in (self, *chain))
-        return shown + self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        key: bytes = self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        return shown + key
 
 
 CLIENT, SERVER = ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH

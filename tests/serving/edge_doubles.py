@@ -121,8 +121,8 @@ class Wire:
     ) -> None:
         self.echo = Echo()
         self.seen = self.echo.seen
-        self.clock = Clock() if beside is None else beside.clock
-        self.edge = beside.edge if beside else Edge(
+        self.clock: Clock = Clock() if beside is None else beside.clock
+        self.edge: Edge = beside.edge if beside else Edge(
             app or self.echo,
             clock=self.clock,
             run_in_thread=run_in_thread,

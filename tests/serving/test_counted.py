@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 from twisted.internet.defer import Deferred
-from twisted.logger import LogEvent, formatEvent, globalLogPublisher
+from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
+from zope.interface import implementer
 
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, Response
@@ -133,6 +134,7 @@ class UploadTests(SynchronousTestCase):
         """The log says once a sweep what the budget has cost clients, and is silent otherwise."""
         lines: list[str] = []
 
+        @implementer(ILogObserver)
         def observe(event: LogEvent) -> None:
             lines.append(formatEvent(event))
 

@@ -13,7 +13,7 @@ from orchtw.serving.http1 import HTTPChannel
 from tests.serving.authorities import connect
 from tests.serving.edge_doubles import GET as ONE
 from tests.serving.edge_doubles import RecordedStream, Wire, answering, ok
-from tests.serving.test_listener import GET, ListenerTestCase
+from tests.serving.listening import GET, ListenerTestCase
 
 
 class Traced(list[Any]):

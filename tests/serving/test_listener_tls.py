@@ -7,6 +7,7 @@ import ssl
 from functools import partial
 
 from cryptography import x509
+from cryptography.x509 import Certificate
 from cryptography.x509.oid import NameOID
 from twisted.internet import reactor
 from twisted.internet.task import deferLater
@@ -39,7 +40,7 @@ class ClientCertificateTests(ListenerTestCase):
     async def test_trusted(self) -> None:
         """A certificate of the configured CA is verified and its subject readable (reference AUTHN-12)."""
         peer = await self.peer_of(Identity("alice", self.ca, usage=CLIENT).pem())
-        assert peer.certificate is not None
+        assert isinstance(peer.certificate, Certificate)
         (name,) = peer.certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
         self.assertEqual((name.value, peer.verified), ("alice", True))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from twisted.internet.error import ConnectionLost
 from twisted.internet.interfaces import IHalfCloseableProtocol
@@ -44,7 +44,7 @@ class RelayCase(SynchronousTestCase):
             return response
 
         self.wire = Wire(app)
-        self.client: Any = self.wire.transport
+        self.client = cast("Any", self.wire.transport)
         self.first = self.wire.send(REQUEST + self.behind_request).partition(b"\r\n\r\n")[2]
         self.relay: Relay = self.client.protocol
 
@@ -85,6 +85,7 @@ class BackpressureTests(RelayCase):
     def test_slow_backend(self) -> None:
         """The client is read again when the backend has taken what there was."""
         self.assertEqual(self.client.producerState, "producing")
+        assert self.backend.producer is not None
         self.backend.producer.pauseProducing()
         self.assertEqual(self.client.producerState, "paused")
         self.backend.producer.resumeProducing()
@@ -123,7 +124,7 @@ class EndTests(RelayCase):
 
     def test_client_gone(self) -> None:
         """The backend's connection is dropped."""
-        self.relay.connectionLost(Failure(ConnectionLost()))  # type: ignore[no-untyped-call]
+        self.relay.connectionLost(Failure(ConnectionLost()))
         self.assertTrue(self.backend.disconnecting or self.backend.disconnected)
         self.assertEqual((self.endings, self.wire.edge.in_flight), ([Ending.CLIENT_GONE], 0))
         self.assertNotIn(self.relay, self.wire.edge.channels)

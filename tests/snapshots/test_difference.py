@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
@@ -14,7 +14,7 @@ from orchtw.registry.allocation.allocator import RECORDS
 from orchtw.snapshots.difference import difference
 from orchtw.snapshots.extent import DEFINITIONS, LEFT_ALONE, Extent
 from orchtw.snapshots.snapshots import Snapshot, Snapshots
-from orchtw.storage.interface import Damaged, Op, Page, Restored
+from orchtw.storage.interface import Damaged, Op, Page, Restored, Store
 from orchtw.storage.memory.store import MemoryStore
 
 NOTE = Restored(expires=True)
@@ -133,13 +133,13 @@ class DifferenceTests(SynchronousTestCase):
         """
         self.write(a="1", b="1")
         store = Spoiling(self.store, ["/registry/configmaps/a/b"])
-        snapshot: Snapshot = self.result(Snapshots(store).take(self.extent, 0.0))
+        snapshot: Snapshot = self.result(Snapshots(cast("Store", store)).take(self.extent, 0.0))
         self.assertEqual((list(snapshot.items), list(snapshot.unreadable)), (
             ["/registry/configmaps/a/a"], ["/registry/configmaps/a/b"]
         ))
         self.write(c="1")
         later = Spoiling(self.store, [f"/registry/configmaps/a/{name}" for name in "abc"])
-        found = self.result(difference(later, snapshot, self.extent))
+        found = self.result(difference(cast("Store", later), snapshot, self.extent))
         self.assertEqual({each.key[-1]: each.after for each in found.values}, {"a": b"1", "c": None})
 
 

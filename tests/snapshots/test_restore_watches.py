@@ -73,7 +73,7 @@ class WatchTests(StateCase):
             await self.restore(name)
         self.assertEqual(await self.names(f"{MAPS}?labelSelector=a%3Db"), ["x"])
         self.assertEqual(await self.names(f"{MAPS}?fieldSelector=metadata.name%3Dx"), ["x"])
-        merge = {"content-type": "application/merge-patch+json"}
+        merge: dict[str, Any] = {"content-type": "application/merge-patch+json"}
         await self.ask("PATCH", f"{MAPS}/x", b'{"data":{"k":"w"}}', **merge)
         found = await self.got(f"{MAPS}/x") or {}
         self.assertEqual((found["data"], found["metadata"]["uid"]), ({"k": "w"}, stored["metadata"]["uid"]))

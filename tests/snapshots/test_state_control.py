@@ -81,7 +81,8 @@ class LimitTests(StateCase):
         host: Any = msgspec.structs.replace(self.control._host, store=SharedStore())
         control = StateControl(host)
         await control.begin()
-        self.server.instance.state._host = host
+        state: Any = self.server.instance.state
+        state._host = host
         for body in ({"action": "reset"}, {"action": "snapshot"}, {"action": "release", "snapshot": "x"}):
             refused = await self.ask("POST", STATE, body, 405)
             self.assertIn("can only be restored in a store of one process", refused.json["message"])

@@ -158,7 +158,7 @@ class LifeTests(SynchronousTestCase):
 
     def folder(self) -> str:
         """A folder for temporary folders of this test alone."""
-        found = os.path.abspath(self.mktemp())
+        found: str = os.path.abspath(self.mktemp())
         os.mkdir(found)
         self.patch(__import__("tempfile"), "tempdir", found)
         return found

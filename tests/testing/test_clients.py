@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
+from typing import Any
 
 import kr8s
 import kr8s.asyncio
@@ -35,7 +36,8 @@ class BlockingClientTests(SynchronousTestCase):
         configuration = kubernetes.client.Configuration(**self.server.client_config())
         with kubernetes.client.ApiClient(configuration) as client:
             core = kubernetes.client.CoreV1Api(client)
-            core.create_namespaced_config_map("default", config_map("a", x="1"))
+            body: Any = config_map("a", x="1")
+            core.create_namespaced_config_map("default", body)
             self.assertEqual(core.read_namespaced_config_map("a", "default").data, {"x": "1"})
         self.assertWritten()
         with kubernetes.config.new_client_from_config(str(self.server.user("alice"))) as client:
@@ -82,5 +84,5 @@ class AsynchronousClientTests(ForkedServersCase):
             await light.close()
             with warnings.catch_warnings(action="ignore", category=UserWarning):
                 api = await kr8s.asyncio.api(**server.kr8s_config())
-            found = [each.name async for each in api.get("configmaps", "a", namespace="default")]
-            self.assertEqual(found, ["a"])
+            found: list[Any] = [each async for each in api.get("configmaps", "a", namespace="default")]
+            self.assertEqual([each.name for each in found], ["a"])

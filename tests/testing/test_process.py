@@ -10,7 +10,8 @@ from twisted.internet import reactor as installed_reactor
 from twisted.internet.defer import Deferred, TimeoutError
 from twisted.trial.unittest import TestCase
 
-from orchtw.testing.process import ServerProcess, StartFailed, environment
+from orchtw.testing.process import ServerProcess, environment
+from orchtw.testing.start_failed import StartFailed
 
 reactor: Any = installed_reactor
 

@@ -19,7 +19,7 @@ def pod(name: str, **spec: Any) -> Object:
     return {"metadata": {"name": name}, "spec": {"containers": [CONTAINER], **spec}}
 
 
-def job(name: str, restart: str = "Never", **spec: Any) -> Object:
+def job(name: str, restart: str = "Never", /, **spec: Any) -> Object:
     template = {"spec": {"restartPolicy": restart, "containers": [CONTAINER]}}
     return {"metadata": {"name": name}, "spec": {"template": template, **spec}}
 

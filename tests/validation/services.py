@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from random import Random
+from typing import Any, ClassVar
 
 from orchtw.assembly import writes
 from tests.validation.examples import GONE
@@ -37,7 +39,7 @@ class PickingCase(ServedCase):
     It has two families.
     """
 
-    more = {"service_cluster_ip_range": ("10.0.0.0/16", "fd00::/112")}
+    more: ClassVar[Mapping[str, Any]] = {"service_cluster_ip_range": ("10.0.0.0/16", "fd00::/112")}
 
     def setUp(self) -> None:
         self.patch(writes, "SystemRandom", partial(Random, 24))

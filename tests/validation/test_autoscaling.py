@@ -34,7 +34,7 @@ OBJECT = {
     "object": {"describedObject": {"kind": "K", "name": "n"}, "metric": METRIC, "target": VALUE},
 }
 EXTERNAL = {"type": "External", "external": {"metric": METRIC, "target": VALUE}}
-PODS = {"type": "Pods", "pods": {"metric": METRIC, "target": {"type": "AverageValue", "averageValue": "5"}}}
+PODS: Object = {"type": "Pods", "pods": {"metric": METRIC, "target": {"type": "AverageValue", "averageValue": "5"}}}
 RESOURCE = {"type": "Resource", "resource": {"name": "cpu", "target": USE}}
 CONTAINER = {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "c", "target": USE}}
 SOURCES = {"object": OBJECT, "external": EXTERNAL, "pods": PODS, "resource": RESOURCE}
@@ -45,14 +45,14 @@ ANNOTATIONS = "metadata.annotations"
 KEPT = "autoscaling.alpha.orch.io/"
 
 
-def of_metric(source: str, path: str, value: Any, accepted: Any = GONE, **more: str) -> Refused:
+def of_metric(source: str, path: str, value: Any, accepted: Any = GONE, **more: Any) -> Refused:
     """The metric of a source without what lies at a path of it, or with another value; `accepted` in its place."""
     given, field = {METRICS: [SOURCES[source]]}, f"{FIRST}.{source}.{path}"
     accepts = given if accepted is GONE else {**given, field: accepted}
     return Refused(change={**given, field: value}, accepts=accepts, **{"field": field, **more})
 
 
-def both_ways(key: str, value: Any, accepted: Any, field: str = "", **more: str) -> list[Example]:
+def both_ways(key: str, value: Any, accepted: Any, field: str = "", **more: Any) -> list[Example]:
     """The same rule for both directions."""
     examples: list[Example] = []
     for way in (UP, DOWN):
@@ -145,7 +145,7 @@ class AutoscalingTests(case.EntryCase):
                         "type": "Pods",
                         "pods": {
                             **PODS["pods"],
-                            "metric": {  # type: ignore[dict-item]
+                            "metric": {
                                 "name": "m",
                                 "selector": {"matchExpressions": [{"key": "a b", "operator": "Like"}]},
                             },
@@ -265,14 +265,15 @@ class AutoscalingTests(case.EntryCase):
         _, strategy = codec_and_strategy("autoscaling/v1", "HorizontalPodAutoscaler")
         flat = {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "c"}}
         for before, expected in (([], [{"type": "ContainerResource"}]), ([flat], [flat])):
-            old, new = (
+            pair: list[Object] = [
                 {
                     "apiVersion": "autoscaling/v1",
                     "metadata": {"annotations": {f"{KEPT}metrics": orjson.dumps(metrics).decode()}},
                     "spec": SPEC,
                 }
                 for metrics in (before, [flat])
-            )
+            ]
+            old, new = pair
             strategy.prepare_for_update(new, old)
             self.assertEqual(orjson.loads(new["metadata"]["annotations"][f"{KEPT}metrics"]), expected)
 

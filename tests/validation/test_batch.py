@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from orchtw.wire.objects import Object
 from tests.validation import case, workloads
 from tests.validation.examples import GONE, Accepted, Base, Refused, Shown, Stored, Warned
 from tests.validation.workloads import NO_SUCH, TEMPLATE, generation, negative
@@ -10,8 +11,8 @@ from tests.validation.workloads import NO_SUCH, TEMPLATE, generation, negative
 BATCH = "/apis/batch/v1/namespaces/default"
 POD = {**TEMPLATE["spec"], "restartPolicy": "Never"}
 JOB_TEMPLATE = {"spec": POD}
-JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"template": JOB_TEMPLATE}}
-CRON_JOB = {
+JOB: Object = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"template": JOB_TEMPLATE}}
+CRON_JOB: Object = {
     "apiVersion": "batch/v1",
     "kind": "CronJob",
     "metadata": {"name": "a"},

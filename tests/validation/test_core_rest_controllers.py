@@ -8,7 +8,8 @@ from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object
 from tests.validation import case, workloads
 from tests.validation.examples import Accepted, Base, Refused, Shown, Stored
-from tests.validation.workloads import GONE, LABELS, SELECTOR, TEMPLATE, generation, more_than, negative
+from tests.validation.paths import GONE
+from tests.validation.workloads import LABELS, SELECTOR, TEMPLATE, generation, more_than, negative
 
 CONTROLLERS = "/api/v1/namespaces/default/replicationcontrollers"
 APPS = "/apis/apps/v1/namespaces/default"
@@ -109,7 +110,9 @@ class ControllerTests(case.EntryCase):
 
     def test_what_a_scale_writes(self) -> None:
         """The replicas and nothing else, of every workload; the generation rises if they change."""
-        kinds = (("deployments", {}), ("replicasets", {}), ("statefulsets", {"serviceName": "s"}))
+        kinds: tuple[tuple[str, Object], ...] = (
+            ("deployments", {}), ("replicasets", {}), ("statefulsets", {"serviceName": "s"}),
+        )
         for plural, more in kinds:
             spec = {"selector": SELECTOR, "template": TEMPLATE, **more}
             self.done("POST", f"{APPS}/{plural}", {"metadata": {"name": "w"}, "spec": spec})

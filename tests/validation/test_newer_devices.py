@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from orchtw.config.releases import LAST
 from orchtw.wire.objects import Object
 from tests.emulated import since
-from tests.validation.test_newer_fields import NewerCase
+from tests.validation.newer_case import NewerCase
 from tests.verbs.served import MERGE
 
 GROUP = "/apis/resource.orch.io"
@@ -157,7 +157,7 @@ class SliceTests(DeviceCase):
         at = ".capacity[memory].requestPolicy"
         alone = f"{at}: Forbidden: allowMultipleAllocations must be true"
         self.refused_device(device(shared=False, default="1"), alone)
-        both = {"validValues": ["1"], "validRange": {"min": "1"}}
+        both: Object = {"validValues": ["1"], "validRange": {"min": "1"}}
         self.refused_device(device(default="1", **both), f"{at}: Forbidden: exactly one policy can be specified")
         self.refused_device(device(validValues=["1"]), f"{at}.default: Required value")
         self.refused_device(
@@ -226,7 +226,7 @@ class OlderVersionTests(DeviceCase):
 
     def test_slices_of_v1beta1(self) -> None:
         """In v1beta1 a device has its attributes in `basic` (reference KIND-94)."""
-        device = {"name": "gpu", "basic": {"attributes": {"model": {"string": "a"}}}}
+        device: Object = {"name": "gpu", "basic": {"attributes": {"model": {"string": "a"}}}}
         made = self.done("POST", f"{GROUP}/v1beta1/resourceslices", named("one", spec={**SPEC, "devices": [device]}))
         self.assertEqual(made["spec"]["devices"], [device])
         newer = self.done("GET", f"{GROUP}/v1beta2/resourceslices/one")

@@ -11,7 +11,7 @@ from orchtw.config.releases import LAST
 from orchtw.wire.objects import Object
 from tests.emulated import since
 from tests.end_to_end.minimal import certificate
-from tests.validation.test_newer_fields import NewerCase
+from tests.validation.newer_case import NewerCase
 from tests.verbs.served import MERGE
 
 GATES = ("CoordinatedLeaderElection", "DRAWorkloadResourceClaims", "WorkloadAwarePreemption")

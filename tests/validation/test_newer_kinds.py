@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from orchtw.config.releases import LAST
 from orchtw.wire.objects import Object
 from tests.emulated import since
-from tests.validation.test_newer_fields import NewerCase
+from tests.validation.newer_case import NewerCase
 from tests.verbs.served import MERGE
 
 NETWORK, STORAGE = "/apis/networking.orch.io/v1", "/apis/storage.orch.io/v1"
@@ -112,7 +112,7 @@ class DeviceTests(NewerCase):
             f'{at}[1].name: Duplicate value: "a"',
             f'{at}[1].exactly.allocationMode: Unsupported value: "Some"',
         )  # fmt: skip
-        change = {"spec": {"devices": {"requests": []}}}
+        change: Object = {"spec": {"devices": {"requests": []}}}
         self.refused(f"{path}/good", change, "spec: Invalid value: ", method="PATCH")
         rows = self.send("GET", path, headers=TABLE).json["rows"]
         self.assertEqual(rows[0]["cells"][:2], ["good", "pending"])
@@ -144,7 +144,7 @@ class DeviceTests(NewerCase):
         """Taints, conditions and counters of a device are few and well formed (reference KIND-94)."""
         taint = {"key": "a", "effect": "NoSchedule"}
         conditions = [f"example.com/{number}" for number in range(5)]
-        device = {"name": "gpu", "taints": [taint] * 17, "bindingConditions": conditions}
+        device: Object = {"name": "gpu", "taints": [taint] * 17, "bindingConditions": conditions}
         device["attributes"] = {"model": {"string": "x" * 65}}
         counters = [{"name": "a", "counters": {"b": {"value": "1"}}}] * 2
         pool = {"name": "node-1", "generation": 1, "resourceSliceCount": 1}

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from orchtw.storage.interface import Op
 from orchtw.wire.objects import Object
@@ -174,7 +175,7 @@ UNVERSIONED = {"metadata.resourceVersion": GONE}
 class SingleStackTests(AddressCase):
     """A server with one range."""
 
-    more: dict[str, Any] = {}
+    more: ClassVar[Mapping[str, Any]] = {}
 
     def test_refused(self) -> None:
         """A Service that requires the other family is refused."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import MAX_CAUSES
@@ -42,7 +44,7 @@ class FieldManagerTests(SynchronousTestCase):
 class EntryTests(SynchronousTestCase):
     def test_places(self) -> None:
         """A cause says which entry it is about; entries without a manager are fine."""
-        managers = ({}, {"manager": "good"}, {"manager": "x" * 129}, {"manager": "\n"})
+        managers: tuple[dict[str, Any], ...] = ({}, {"manager": "good"}, {"manager": "x" * 129}, {"manager": "\n"})
         causes = entry_causes([{"operation": "Update", **each} for each in managers], "meta.managed")
         self.assertEqual([cause.field for cause in causes], ["meta.managed[2].manager", "meta.managed[3].manager"])
 

@@ -30,7 +30,12 @@ class NewUuidTests(SynchronousTestCase):
         read: list[int] = []
         urandom = os.urandom
         self.patch(uuids, "_unused", [])
-        self.patch(uuids.os, "urandom", lambda size: (read.append(size), urandom(size))[1])
+
+        def counted(size: int) -> bytes:
+            read.append(size)
+            return urandom(size)
+
+        self.patch(os, "urandom", counted)
         made = {new_uuid() for _ in range(1000)}
         self.assertEqual(len(made), 1000)
         self.assertEqual(read, [16 * 256] * 4)

@@ -24,7 +24,7 @@ def config_map(data: dict[str, str], **meta: Any) -> dict[str, Any]:
 class Case(TestCase):
     """A server, and the few requests that these tests are made of."""
 
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         # Many race here, and a busy machine takes its time: no request is to be too late.
         self.server = InProcessServer(reactor, self.mktemp(), request_timeout_s=3600.0)
         await self.server.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import orjson
 
@@ -124,6 +125,7 @@ class SettledTests(AdmissionCase):
 
     def test_audiences(self) -> None:
         """A token without audiences gets the server's own, even if a plugin removed them (reference AUTHN-28)."""
+        value: Any
         for value in ([], None):
             self.assertEqual(self.patched("token", "/spec/audiences", value)[0], 201)
         self.assertEqual(self.patched("token", "/spec", {})[0], 201)
@@ -139,7 +141,9 @@ class SettledTests(AdmissionCase):
         paths += ["/deleteOptions", "/container", "/command", "/ports", "/path", "/apiVersion", "/kind", ""]
         keys = ("audiences", "expirationSeconds", "boundObjectRef", "replicas", "user", "groups", "extra", "token")
         paths += [f"/spec/{key}" for key in (*keys, "resourceAttributes", "nonResourceAttributes", "namespace")]
-        values = (None, {}, [], "", "x", 0, -1, 1 << 70, True, [None], [{}], {"a": None}, "../x\r\nA: b")
+        values: tuple[Any, ...] = (
+            None, {}, [], "", "x", 0, -1, 1 << 70, True, [None], [{}], {"a": None}, "../x\r\nA: b",
+        )  # fmt: skip
         for which in self.requests:
             for path, value in product(paths, values):
                 code, message = self.patched(which, path, value)

@@ -14,6 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from orchtw.errors import Expired, TooManyRequests
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.stored import Stored
+from orchtw.request import Ending
 from orchtw.responses.made_stream import MadeStream
 from orchtw.responses.slices import PART_BYTES
 from orchtw.schema.codec.generated import Functions
@@ -28,7 +29,7 @@ DATA = {f"k{i:05}": "x" * 100 for i in range(2 * INLINE_BYTES // 100)}
 
 
 class ColdObjectTests(TestCase):
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         self.server = InProcessServer(reactor, self.mktemp())
         await self.server.start()
         self.addCleanup(self.server.stop)
@@ -128,7 +129,7 @@ class ColdObjectTests(TestCase):
 
 
 class FirstOfAKindTests(TestCase):
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         gate = ("LegacyServiceAccountTokenNoAutoGeneration", "true")  # controllers make no Secrets meanwhile
         self.server = InProcessServer(reactor, self.mktemp(), feature_gates=(gate,))
         await self.server.start()
@@ -196,11 +197,14 @@ class Channel:
     def write_pieces(self, pieces: Any) -> None:
         raise AssertionError("parts are whole")
 
-    def finish(self) -> None:
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
         self.ended = "finished"
 
     def abort(self) -> None:
         self.ended = "aborted"
+
+    def reset(self) -> None:
+        self.ended = "reset"
 
 
 class Parts:

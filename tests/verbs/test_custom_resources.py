@@ -83,10 +83,11 @@ class StrategyTests(CustomCase):
         """It counts changes of all but metadata, and status while that has its own path (reference CRD-21)."""
         await serve(self.server)
         self.assertEqual((await self.create(extra="x"))["metadata"]["generation"], 1)
-        steps = [({"metadata": {"labels": {"a": "b"}}}, "", 1), ({"spec": {"size": 4}}, "", 2),
-                 ({"extra": "y"}, "", 3), ({"status": {"phase": "On"}}, "/status", 3),
-                 ({"status": {"phase": "Off"}}, "", 3),
-                 ({"spec": {"replicas": 2}}, "/scale", 4), ({"spec": {"size": 4}}, "", 4)]  # fmt: skip
+        steps: list[tuple[Object, str, int]] = [
+            ({"metadata": {"labels": {"a": "b"}}}, "", 1), ({"spec": {"size": 4}}, "", 2),
+            ({"extra": "y"}, "", 3), ({"status": {"phase": "On"}}, "/status", 3),
+            ({"status": {"phase": "Off"}}, "", 3),
+            ({"spec": {"replicas": 2}}, "/scale", 4), ({"spec": {"size": 4}}, "", 4)]  # fmt: skip
         for patch, path, generation in steps:
             await self.merge(patch, path)
             found = await self.ask("GET", f"{LAMPS}/a")
@@ -386,7 +387,7 @@ class OwnershipTests(CustomCase):
             ".spec.wheels: field not declared in schema",
         )
         found = await self.apply(lamp(spec={"box": {"a": {"b": 1}, "l": [1]}}), code=201)
-        fields = {"f:spec": {"f:box": {"f:a": {".": {}, "f:b": {}}, "f:l": {}}}}
+        fields: Object = {"f:spec": {"f:box": {"f:a": {".": {}, "f:b": {}}, "f:l": {}}}}
         self.assertEqual(self.owned(found, "m"), fields)
 
     async def test_without_schema(self) -> None:

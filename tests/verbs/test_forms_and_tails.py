@@ -20,7 +20,7 @@ PARTIAL_LIST = {"accept": "application/json;as=PartialObjectMetadataList;g=meta.
 
 
 class Case(TestCase):
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         settings: dict[str, Any] = {"controllers": (), "disable_admission_plugins": ("ServiceAccount",)}
         self.server = InProcessServer(reactor, self.mktemp(), etcd_compaction_interval_s=0.0, **settings)
         await self.server.start()

@@ -70,6 +70,9 @@ class Recorder:
     def abort(self) -> None:
         pass
 
+    def reset(self) -> None:
+        pass
+
     def events(self) -> list[dict[str, Any]]:
         """The events, without the chunks around them."""
         body, rest = b"", self.framed
@@ -136,7 +139,7 @@ class Run:
         answer = (await self.server.request("GET", CONFIG_MAPS)).json
         self.compare(answer["items"], self.state)
 
-    def compare(self, items: list[dict[str, Any]], state: State) -> None:
+    def compare(self, items: Sequence[dict[str, Any]], state: State) -> None:
         """The items are the state, in key order."""
         found = [(item["metadata"]["name"], item["metadata"]["resourceVersion"]) for item in items]
         self.test.assertEqual(found, sorted(state.items()))
@@ -146,7 +149,7 @@ class Run:
         answer = (await self.server.request("GET", f"{CONFIG_MAPS}?limit={limit}")).json
         self.take_chunk(answer, [])
 
-    def take_chunk(self, answer: dict[str, Any], before: list[str]) -> None:
+    def take_chunk(self, answer: dict[str, Any], before: Sequence[str]) -> None:
         """One more chunk; the last one completes the state that the first one began."""
         names = [*before, *(item["metadata"]["name"] for item in answer["items"])]
         revision, token = int(answer["metadata"]["resourceVersion"]), answer["metadata"].get("continue", "")

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import orjson
+import yaml
 
-from orchtw.schema.codec import yaml_text
 from orchtw.wire import json_values
 from orchtw.wire.objects import Object
 from tests.verbs.served import APPLY, DEFAULT, MERGE, ServedCase
@@ -58,5 +58,5 @@ class NoMemoryTests(ServedCase):
 
     def test_yaml(self) -> None:
         """The same in YAML."""
-        self.patch(yaml_text.yaml, "parse", _none)
+        self.patch(yaml, "parse", _none)
         self.assertOurFault("POST", MAPS, b"a: b", {"content-type": "application/yaml"})

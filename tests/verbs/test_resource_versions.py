@@ -19,7 +19,7 @@ CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 class Case(TestCase):
     """A server with three config maps: a, b and c."""
 
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]  # trial awaits it
         self.server = InProcessServer(reactor, self.mktemp(), etcd_compaction_interval_s=0.0)
         await self.server.start()
         self.addCleanup(self.server.stop)

@@ -141,7 +141,7 @@ class ReaderTests(Case):
 
     def test_watch(self) -> None:
         """A watch without a version begins with the most recent state; others begin at once."""
-        times = WatchTimes(clock=self.world.clock, random=self.world.random, min_s=1800)  # type: ignore[arg-type]
+        times = WatchTimes(clock=self.world.clock, random=self.world.random, min_s=1800)
         for query in ("resourceVersion=0", "resourceVersion=1"):
             self.successResultOf(self.begin(watch(self.context, times, self.call(query))))
         self.waits(watch(self.context, times, self.call()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from orchtw.verbs.stale_reads import FrozenState
 from orchtw.wire.objects import Object
@@ -210,7 +211,7 @@ class AddedTests(StaleCase):
         self.make("c")
         self.assertEqual(self.names(), [])
 
-    def rules(self) -> object:
+    def rules(self) -> Any:
         """The rules in force."""
         stages = self.server.instance.front.app._stages  # noqa: SLF001
         return next(stage._rules for stage in stages if hasattr(stage, "_rules"))  # noqa: SLF001

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.testing.in_process import TOKEN
+from orchtw.wire.objects import Object
 from tests.emulated import since
 from tests.verbs.answered import Case
 
@@ -116,7 +117,7 @@ class AccessTests(Case):
                 ({"requirements": [{"key": "a", "operator": "In"}]}, values),
                 ({"requirements": [{**good, "operator": "Exists"}]}, few),
             ):
-                spec = {"resourceAttributes": {**PODS, f"{name}Selector": selector}}
+                spec: Object = {"resourceAttributes": {**PODS, f"{name}Selector": selector}}
                 status = await self.asked("selfsubjectaccessreviews", spec, 422)
                 self.assertTrue(status["message"].endswith(f" is invalid: {text.format(name, name)}"), status)
         for selectors, field in (

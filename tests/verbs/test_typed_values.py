@@ -26,7 +26,7 @@ class TypedValueCase(ServedCase):
     def group(self, neutral: str) -> str:
         return f"/apis/{Naming.of(self.vocabulary).api_version(neutral)}"
 
-    def assertTold(self, path: str, obj: Object, cause: str, method: str = "POST", **headers: str) -> None:
+    def assertTold(self, path: str, obj: Object | bytes, cause: str, method: str = "POST", **headers: str) -> None:
         """The request is a 422 of which this is one cause."""
         answer = self.send(method, path, obj, headers)
         self.assertEqual(answer.code, 422, answer)

@@ -190,7 +190,7 @@ class PropagationTests(DeletionCase):
 
     def test_kinds_that_orphan(self) -> None:
         """Some kinds leave their dependents alone if nobody says otherwise, in some of their versions."""
-        template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        template: Object = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         once = {"spec": {**template["spec"], "restartPolicy": "Never"}}
         cron = {"schedule": "@daily", "jobTemplate": {"spec": {"template": once}}}
         for plural, group_version, spec, expected in (

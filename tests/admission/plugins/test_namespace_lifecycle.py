@@ -55,7 +55,7 @@ class NamespaceLifecycleTests(SynchronousTestCase):
     def test_missing_namespace(self) -> None:
         """A create or update where there is no namespace is a 404 on the namespace; what is left there can go."""
         for operation in ("CREATE", "UPDATE"):
-            asked = attributes(operation, "configmaps", namespace="nope")  # type: ignore[arg-type]
+            asked = attributes(operation, "configmaps", namespace="nope")
             failure = self.failureResultOf(self.run_chain(asked), NotFound)
             self.assertEqual(failure.value.message, 'namespaces "nope" not found')
         self.assertIsNone(self.successResultOf(self.run_chain(attributes("DELETE", "pods", namespace="nope"))))

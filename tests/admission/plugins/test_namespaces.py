@@ -40,7 +40,7 @@ class NamespaceExistsTests(SynchronousTestCase):
         """Every other write is a 404 on the namespace."""
         for operation in ("CREATE", "UPDATE", "DELETE"):
             failure = self.failureResultOf(
-                self.passed(attributes(operation, "configmaps", namespace="nope")),  # type: ignore[arg-type]
+                self.passed(attributes(operation, "configmaps", namespace="nope")),
                 NotFound,
             )
             self.assertEqual(failure.value.message, 'namespaces "nope" not found')

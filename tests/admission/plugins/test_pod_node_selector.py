@@ -63,7 +63,7 @@ class PodNodeSelectorTests(PluginCase):
             ("nothing", {"a": "b"}, {"a": "b"}),
             ("strict", {"disk": "ssd"}, {"disk": "ssd", "env": "prod"}),
         ):
-            spec = {} if own is None else {"nodeSelector": own}
+            spec: Object = {} if own is None else {"nodeSelector": own}
             made = self.done("POST", f"{NAMESPACES}/{namespace}/pods?dryRun=All", pod(**spec))
             self.assertEqual(made["spec"].get("nodeSelector"), expected, namespace)
 
@@ -92,7 +92,7 @@ class PodNodeSelectorTests(PluginCase):
 
     def test_order_of_keys(self) -> None:
         """Filled-in fields stand where sent ones would."""
-        more = {"hostNetwork": True, "dnsPolicy": "Default", "tolerations": []}
+        more: Object = {"hostNetwork": True, "dnsPolicy": "Default", "tolerations": []}
         filled = self.done("POST", "pods?dryRun=All", pod(**more))["spec"]
         given = self.done("POST", "pods?dryRun=All", pod(**more, nodeSelector={"env": "any"}))["spec"]
         self.assertEqual((list(filled), filled), (list(given), given))

@@ -50,7 +50,8 @@ class PodPluginCase(SynchronousTestCase):
     def refusal(self, plugin: ChainPlugin, new: Object, old: Object | None = None) -> str:
         operation: Operation = "CREATE" if old is None else "UPDATE"
         asked = attributes(operation, "pods", namespace="default", obj=new, old=old)
-        return self.failureResultOf(pass_chain(Chain([plugin]), asked), Forbidden).value.message
+        message: str = self.failureResultOf(pass_chain(Chain([plugin]), asked), Forbidden).value.message
+        return message
 
 
 class AlwaysPullImagesTests(PodPluginCase):

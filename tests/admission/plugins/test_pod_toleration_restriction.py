@@ -101,14 +101,15 @@ class PodTolerationRestrictionTests(PluginCase):
     def test_refused(self) -> None:
         """Tolerations outside of the namespace's whitelist, else the cluster's, are refused."""
         other = {"tolerations": [{"key": "z", "operator": "Exists"}]}
-        for said, spec, why in (
+        cases: tuple[tuple[Object, Object, str], ...] = (
             ({}, other, f"{CONFLICT} cluster whitelist"),
             ({}, {"tolerations": [{"operator": "Exists"}]}, f"{CONFLICT} cluster whitelist"),
             ({"allowed": [B]}, {}, f"{CONFLICT} namespace whitelist"),
             ({"allowed": [A]}, ASKS, f"{CONFLICT} namespace whitelist"),
             ({"allowed": [A_X]}, {"tolerations": [A]}, f"{CONFLICT} namespace whitelist"),
             *(({"default": text}, {}, why) for text, why in ANNOTATIONS),
-        ):
+        )
+        for said, spec, why in cases:
             found = self.refusal("POST", self.namespace(**said), pod(**spec))
             self.assertEqual(found, f'pods "p" is forbidden: {why}')
 
@@ -132,7 +133,8 @@ class PodTolerationRestrictionTests(PluginCase):
 
     def test_order_of_keys(self) -> None:
         """Filled-in fields stand where sent ones would."""
-        more = {"hostNetwork": True, "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["a"]}], "os": {"name": "linux"}}
+        more: Object = {"hostNetwork": True, "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["a"]}]}
+        more["os"] = {"name": "linux"}
         filled = self.done("POST", "pods?dryRun=All", pod(**more))["spec"]
         given = self.done("POST", "pods?dryRun=All", pod(**more, tolerations=[A]))["spec"]
         self.assertEqual((list(filled), filled), (list(given), given))

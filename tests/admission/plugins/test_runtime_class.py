@@ -91,9 +91,10 @@ class RuntimeClassTests(PluginCase):
     def test_order_of_keys(self) -> None:
         """Filled-in fields stand where sent ones would."""
         self.runtime_class({"overhead": OVERHEAD, "scheduling": SCHEDULING})
-        more = {"hostname": "h", "topologySpreadConstraints": [], "os": {"name": "linux"}, "runtimeClassName": "c"}
+        more: Object = {"hostname": "h", "topologySpreadConstraints": [], "os": {"name": "linux"}}
+        more["runtimeClassName"] = "c"
         filled = self.done("POST", "pods?dryRun=All", pod(**more))["spec"]
-        sent = {"overhead": OVERHEAD["podFixed"], **SCHEDULING}
+        sent: Object = {"overhead": OVERHEAD["podFixed"], **SCHEDULING}
         given = self.done("POST", "pods?dryRun=All", pod(**more, **sent))["spec"]
         self.assertEqual((list(filled), filled), (list(given), given))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -72,7 +73,7 @@ class ValidatingTests(WebhookCase):
         hooks = [await self.webhook("configmaps", name=f"{letter}.b.c") for letter in "abc"]
         waiting: dict[str, Deferred[Any]] = {hook.name: Deferred() for hook in hooks}
         for hook in hooks:
-            hook.answers = lambda _request, name=hook.name: waiting[name]
+            hook.answers = partial(lambda name, _request: waiting[name], hook.name)
         running = Deferred.fromCoroutine(self.create_map())
         await self.until(lambda: all(hook.reviews for hook in hooks))
         waiting["c.b.c"].callback({"allowed": False, "status": {"message": "last of them"}})

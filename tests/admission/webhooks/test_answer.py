@@ -25,7 +25,7 @@ def read(text: bytes, version: str = "v1", *, mutating: bool = True) -> ReviewAn
 
 
 # Response, whether it came from a mutating webhook, what is wrong.
-BAD_V1 = (
+BAD_V1: tuple[tuple[Any, bool, str], ...] = (
     (None, True, "webhook response was absent"),
     ({}, True, 'expected response.uid="u", got ""'),
     ({"uid": "x" * 99}, True, f'expected response.uid="u", got "{"x" * 64}..."'),

@@ -47,7 +47,7 @@ class ConfigurationsTests(SynchronousTestCase):
         self.changes = 0
         self.held: list[Deferred[None]] = []
 
-    def made(self, source: Source, *, slow: bool = False, cost_s: float = 0.0) -> Configurations:
+    def made(self, source: Source, *, slow: bool = False, cost_s: float = 0.0) -> Configurations[Configuration]:
         async def run(size: int, work: Callable[[], Any]) -> Any:
             if slow or size:
                 waiting: Deferred[None] = Deferred()

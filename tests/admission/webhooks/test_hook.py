@@ -135,7 +135,7 @@ class IdentityTests(SynchronousTestCase):
         folder.mkdir()
         (folder / "users.yaml").write_text(USERS)
         given = Given(obj=obj, path="file", directory=str(folder))
-        return identities_of(given, Naming.of("orch"), Clock())  # type: ignore[arg-type]
+        return identities_of(given, Naming.of("orch"), Clock())
 
     def test_file(self) -> None:
         """The users of a kubeconfig are read at the start, contexts and clusters do not matter."""
@@ -152,7 +152,7 @@ class IdentityTests(SynchronousTestCase):
 
     def test_nothing(self) -> None:
         """Without a configuration, or a file in it, nothing is shown."""
-        self.assertIsNone(identities_of(None, Naming.of("orch"), Clock()).of("a"))  # type: ignore[arg-type]
+        self.assertIsNone(identities_of(None, Naming.of("orch"), Clock()).of("a"))
         read = self.read(apiVersion="apiserver.config.orch.io/v1", kind="WebhookAdmissionConfiguration")
         self.assertIsNone(read.of("a"))
 
@@ -176,4 +176,4 @@ def _shown(credentials: Credentials | None) -> Any:
     from twisted.internet.defer import Deferred
 
     assert credentials is not None
-    return Deferred.fromCoroutine(credentials.current())  # type: ignore[arg-type]
+    return Deferred.fromCoroutine(credentials.current())

@@ -63,7 +63,7 @@ class MutatingDispatcherTests(SynchronousTestCase):
 
     def test_second_round(self) -> None:
         """Only webhooks with reinvocationPolicy IfNeeded before a change are called again (HOOK-18)."""
-        settings = ({"reinvocationPolicy": "IfNeeded"}, {}, {"reinvocationPolicy": "IfNeeded"})
+        settings: tuple[Object, ...] = ({"reinvocationPolicy": "IfNeeded"}, {}, {"reinvocationPolicy": "IfNeeded"})
         calling = self.call(*settings)
         self.caller.answer(0)
         self.caller.answer(1, labelled("1"))

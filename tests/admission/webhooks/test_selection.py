@@ -54,7 +54,7 @@ class Namespaces:
 
 
 def plans(*webhooks: Object) -> Plans:
-    return Plans(cast("Configurations", Fixed(configuration("c", *webhooks))))
+    return Plans(cast("Configurations[Configuration]", Fixed(configuration("c", *webhooks))))
 
 
 def numbered(*settings: Any) -> list[Object]:
@@ -105,7 +105,7 @@ class PlanTests(SynchronousTestCase):
     def test_kept(self) -> None:
         """A plan is made once for each kind of write, until something changes."""
         source = Fixed(configuration("c", webhook(rule("pods"))))
-        known = Plans(cast("Configurations", source))
+        known = Plans(cast("Configurations[Configuration]", source))
         for _ in range(3):
             known.of(attributes("CREATE", "pods"))
         self.assertEqual(source.asked, 1)
@@ -128,7 +128,7 @@ class SelectionTests(SynchronousTestCase):
 
     def test_namespaces(self) -> None:
         """The labels of the object's namespace count (reference HOOK-7)."""
-        settings = ({}, {"namespaceSelector": PROD}, {"namespaceSelector": NOT_PROD})
+        settings: tuple[Object, ...] = ({}, {"namespaceSelector": PROD}, {"namespaceSelector": NOT_PROD})
         for namespace, expected in (("prod", "01"), ("test", "02"), ("none", "02")):
             asked = attributes("CREATE", "pods", namespace=namespace, obj=obj())
             self.assertEqual(self.chosen(asked, *settings), expected)
@@ -136,7 +136,7 @@ class SelectionTests(SynchronousTestCase):
 
     def test_namespace_objects(self) -> None:
         """Of a Namespace its own labels count: the new ones, or when it ends those that it has."""
-        settings = ({"namespaceSelector": PROD}, {"namespaceSelector": NOT_PROD})
+        settings: tuple[Object, ...] = ({"namespaceSelector": PROD}, {"namespaceSelector": NOT_PROD})
         for operation, subresource, name, labels, expected in (
             ("CREATE", "", "new", {"env": "prod"}, "0"),
             ("CREATE", "", "new", {}, "1"),
@@ -182,7 +182,7 @@ class SelectionTests(SynchronousTestCase):
 
     def test_objects(self) -> None:
         """A selector of objects holds if it does for one of both objects; what can have no labels never matches."""
-        settings = ({}, {"objectSelector": PROD}, {"objectSelector": NOT_PROD})
+        settings: tuple[Object, ...] = ({}, {"objectSelector": PROD}, {"objectSelector": NOT_PROD})
         for new, old, expected in (
             (obj(env="prod"), None, "01"),
             (obj(env="test"), None, "02"),
@@ -196,7 +196,7 @@ class SelectionTests(SynchronousTestCase):
 
     def test_rest(self) -> None:
         """After a change of the object those behind a webhook are chosen anew."""
-        settings = ({"objectSelector": PROD}, {}, {"objectSelector": PROD}, {})
+        settings: tuple[Object, ...] = ({"objectSelector": PROD}, {}, {"objectSelector": PROD}, {})
         asked = attributes("CREATE", "pods", namespace="none", obj=obj())
         self.assertEqual(self.chosen(asked, *settings), "13")
         asked = attributes("CREATE", "pods", namespace="none", obj=obj(env="prod"))

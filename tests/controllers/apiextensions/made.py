@@ -14,7 +14,7 @@ DEFINITIONS = "/apis/apiextensions.orch.io/v1/customresourcedefinitions"
 FOOS = f"/apis/{GROUP}/v1/namespaces/default/foos"
 
 
-def version(name: str = "v1", *, storage: bool = True, **spec: Any) -> Object:
+def version(name: str = "v1", /, *, storage: bool = True, **spec: Any) -> Object:
     """A served version whose objects have a size, and what else is given of their spec."""
     size = {"type": "integer", "default": 3}
     members = {"spec": {"type": "object", "properties": {"size": size, **spec}}}

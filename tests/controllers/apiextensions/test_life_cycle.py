@@ -158,7 +158,7 @@ class ServingTests(LookedAfterCase):
         """A change to a definition applies to the next request, however it was made (reference CRD-65)."""
         self.install()
         path, headers = f"{DEFINITIONS}/foos.{GROUP}", {"content-type": "application/merge-patch+json"}
-        text = {"type": "string"}
+        text: Any = {"type": "string"}
 
         def put(changed: Object) -> None:
             self.done("PUT", path, {**self.read(), "spec": {**self.read()["spec"], **changed}})
@@ -430,7 +430,9 @@ class ManyServersTests(LookedAfterCase):
         )
         self.assertEqual(self.code("GET", FOOS), 200)
         self.wait(4)
-        self.assertEqual(self.condition("Established")[0], "False")
+        established = self.condition("Established")
+        assert established is not None
+        self.assertEqual(established[0], "False")
         self.wait(1)
         self.assertEqual(self.condition("Established"), ESTABLISHED)
         self.assertEqual(self.code("GET", FOOS), 200)
@@ -440,7 +442,9 @@ class ManyServersTests(LookedAfterCase):
         self.install(definition(), definition("bars", "Bar"))
         self.assertEqual(self.code("GET", f"/apis/{GROUP}/v1/bars"), 200)
         self.put({"spec": {"names": {"kind": "Foo", "listKind": "Bars"}}}, "bars")
-        self.assertEqual(self.condition("NamesAccepted", "bars")[1], "KindConflict")
+        accepted = self.condition("NamesAccepted", "bars")
+        assert accepted is not None
+        self.assertEqual(accepted[1], "KindConflict")
         self.assertEqual(self.code("GET", f"/apis/{GROUP}/v1/bars"), 404)
 
     def test_deleted_early(self) -> None:

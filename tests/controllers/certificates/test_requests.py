@@ -105,7 +105,7 @@ class ApproverTests(RequestCase):
         self.rights.given = {("test", "selfnodeclient")}
         self.ask("other", pem(NODE, NODES), NODE_CLIENT, self.usages)
         self.assertEqual(self.outcome("other"), [])
-        self.world.client._user = UserInfo(name=NODE, groups=("a",), uid="u", extra={"k": ("v",)})  # type: ignore[attr-defined]
+        self.world.client._user = UserInfo(name=NODE, groups=("a",), uid="u", extra={"k": ("v",)})
         self.rights.given = {(NODE, "selfnodeclient")}
         self.rights.asked = []
         self.ask("own", pem(NODE, NODES), NODE_CLIENT, self.usages)

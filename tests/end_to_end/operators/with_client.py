@@ -53,7 +53,7 @@ def deploy(bakery: Any) -> None:
     container = {"name": "oven", "image": f"example.com/oven:{spec['flour']}"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
     wanted = {"replicas": spec["ovens"], "selector": {"matchLabels": labels}, "template": template}
-    body = {"metadata": {"name": meta["name"], "ownerReferences": [owner]}, "spec": wanted}
+    body: Any = {"metadata": {"name": meta["name"], "ownerReferences": [owner]}, "spec": wanted}
     try:
         apps.create_namespaced_deployment(NAMESPACE, body)
     except kubernetes.client.ApiException as error:
@@ -64,7 +64,7 @@ def deploy(bakery: Any) -> None:
 
 def follow() -> None:
     """All bakeries, then what happens to them."""
-    listing = custom.list_namespaced_custom_object(*BAKERIES)
+    listing: Any = custom.list_namespaced_custom_object(*BAKERIES)
     for item in listing["items"]:
         reconcile(item)
     events = watch.Watch().stream(

@@ -27,7 +27,7 @@ def settle(settings: kopf.OperatorSettings, **_: Any) -> None:
 @kopf.on.create(*BAKERIES)
 @kopf.on.resume(*BAKERIES)
 @kopf.on.update(*BAKERIES, field="spec")
-def bake(spec: Any, name: str, namespace: str, patch: Any, meta: Any, body: Any, **_: Any) -> None:
+def bake(spec: Any, name: str, namespace: Any, patch: Any, meta: Any, body: Any, **_: Any) -> None:
     """A deployment with as many replicas as ovens, and a status that says so."""
     labels = {"bakery": name}
     container = {"name": "oven", "image": f"example.com/oven:{spec['flour']}"}
@@ -54,6 +54,6 @@ def bake(spec: Any, name: str, namespace: str, patch: Any, meta: Any, body: Any,
 
 
 @kopf.on.delete(*BAKERIES)
-def close(name: str, namespace: str, **_: Any) -> None:
+def close(name: str, namespace: Any, **_: Any) -> None:
     """The ledger remembers who has closed."""
     core.patch_namespaced_config_map("ledger", namespace, {"data": {name: "closed"}})

@@ -48,7 +48,7 @@ class Target:
         """Complete the connection that was asked for last."""
         make, waiting = self.asked.pop()
         connection = make()
-        connection.makeConnection(Transport())  # type: ignore[arg-type]
+        connection.makeConnection(Transport())
         connection.dataReceived(frames.settings(()))
         waiting.callback(connection)
         return connection

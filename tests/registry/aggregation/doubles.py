@@ -24,7 +24,7 @@ class Servers:
 
     def __init__(self) -> None:
         self.answers: dict[
-            str, BackendAnswer | str | Deferred[BackendAnswer] | Callable[[Headers], BackendAnswer]
+            str, BackendAnswer | str | Deferred[BackendAnswer] | Callable[[Headers], BackendAnswer | str]
         ] = {}
         self.asked: list[tuple[str, str]] = []
         self.mapped: set[ServiceReference] = set()
@@ -48,4 +48,5 @@ class Servers:
             found = found(headers)
         if isinstance(found, str):
             raise NoAnswer(found)
-        return await found if isinstance(found, Deferred) else found
+        given: BackendAnswer = await found if isinstance(found, Deferred) else found
+        return given

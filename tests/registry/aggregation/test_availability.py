@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import cast
 
 from twisted.internet.defer import Deferred
@@ -102,8 +103,8 @@ class ReasonTests(AvailabilityCase):
 
     def test_several_places(self) -> None:
         """Of several places one that works is enough (reference AGG-3)."""
-        replies = iter(["EOF", "EOF", answer(), "EOF", "EOF"])
-        self.servers.answers[PATH] = lambda headers: next(replies)  # type: ignore[arg-type, return-value]
+        replies: Iterator[BackendAnswer | str] = iter(["EOF", "EOF", answer(), "EOF", "EOF"])
+        self.servers.answers[PATH] = lambda headers: next(replies)
         self.service()
         self.endpoints("10.1.0.1", "10.1.0.2")
         self.make(api_service())

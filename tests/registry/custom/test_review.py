@@ -101,6 +101,7 @@ class AnswerTests(SynchronousTestCase):
         self.refused("failed: out of ideas", answer(result={"status": "Failed", "message": "out of ideas"}))
         failed = answer(result={"status": "Failed"})
         self.refused("failed: response.result.status was 'Failed', not 'Success'", failed)
+        result: Any
         for result in ({}, None, "Success"):
             self.refused("failed: response.result.status was '', not 'Success'", answer(result=result))
 

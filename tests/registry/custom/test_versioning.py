@@ -16,7 +16,7 @@ from orchtw.registry.custom.target import CustomTarget, WebhookTarget
 from orchtw.registry.custom.versioning import ByWebhook, SameFields
 from orchtw.registry.target import Target
 from orchtw.registry.versioning import MakeVersioning, VersioningParts
-from orchtw.schema.codec.kind_codec import KindCodec
+from orchtw.schema.codec.codec import Codec
 from orchtw.wire.objects import Object
 from tests.registry.custom.definitions import GROUP, lamp
 from tests.registry.custom.test_stored import stored, value
@@ -30,11 +30,11 @@ class Renaming:
     def __init__(self) -> None:
         self.asked: list[tuple[int, str]] = []
 
-    async def convert(self, texts: Sequence[bytes], wanted: KindCodec) -> list[bytes]:
+    async def convert(self, texts: Sequence[bytes], wanted: Codec) -> list[bytes]:
         self.asked.append((len(texts), wanted.api_version))
         return [self._converted(orjson.loads(text), wanted) for text in texts]
 
-    def _converted(self, obj: Object, wanted: KindCodec) -> bytes:
+    def _converted(self, obj: Object, wanted: Codec) -> bytes:
         spec = {**obj["spec"], "new": f"from {obj['apiVersion'].rpartition('/')[2]}"}
         return orjson.dumps({**obj, "apiVersion": wanted.api_version, "spec": spec})
 

@@ -17,7 +17,7 @@ RESERVED = "Forbidden: priority class names with 'system-' prefix are reserved f
 class PriorityClassTests(SynchronousTestCase):
     """Facts, validation of scheduling."""
 
-    def causes(self, name: str, value: int, old: Object | None = None, **more: object) -> list[Cause]:
+    def causes(self, name: str, value: int, old: Object | None = None, /, **more: object) -> list[Cause]:
         return validate_priority_class({"metadata": {"name": name}, "value": value, **more}, old, Naming.orch())
 
     def test_highest_value(self) -> None:

@@ -8,7 +8,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
 from orchtw.schema.cel.cost import UNBOUNDED
-from orchtw.schema.cel.rules import Judge, RuleVerdict
+from orchtw.schema.cel.rules import Judge
+from orchtw.schema.cel.verdict import RuleVerdict
 
 INTEGER = {"type": "integer"}
 TEXT = {"type": "string"}

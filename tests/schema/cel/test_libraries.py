@@ -239,7 +239,7 @@ class LibraryTests(SynchronousTestCase):
             f"optional.of({DOUBLED}) == optional.of({DOUBLED})",
             "'%.101f'.format([1.0])",
         ):
-            self.assertRaises((CostExceeded, Failure), value_of, source)  # type: ignore[arg-type]
+            self.assertRaises((CostExceeded, Failure), value_of, source)
 
 
     def test_worst_steps(self) -> None:
@@ -287,6 +287,7 @@ class VariableTests(SynchronousTestCase):
     def test_keys(self) -> None:
         """A list or map of unknown type is an error as a key, of a literal as well as of an index."""
         for source in ("{a: 1}", "{?a: optional.of(1)}", "{'b': 1}[a]", "{'b': 1}[?a]", "a in {'b': 1}"):
+            value: Any
             for value in ([1], {}):
                 found = compiled(source, {"a": DYN})
                 self.assertRaises(Failure, found.run, found.frame_of({"a": value}, 1000))

@@ -105,6 +105,7 @@ class MemberTests(SynchronousTestCase):
     def test_entries_of_entries(self) -> None:
         """A path of keys leads where its steps lead, and fails as they do."""
         steps, path = entry(entry(variable(0), "a"), "b"), entry_at(0, ("a", "b"))
+        found: Any
         for found in ({"a": {"b": 1}}, {"a": {}}, {"a": 1}, {"a": None}, {}, None, 5):
             self.assertEqual(outcome(path, found), outcome(steps, found), found)
 

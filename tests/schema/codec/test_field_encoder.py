@@ -81,6 +81,7 @@ class FieldEncoderTests(SynchronousTestCase):
         """Each single difference between two objects shows: a label, an element, a number, a field that goes."""
         old = whole(PODS, POD)
         raw = PODS.encode_protobuf(old)
+        change: dict[str, Any]
         for change in (
             {},
             {"metadata": {**POD["metadata"], "labels": {"a": "b"}}},

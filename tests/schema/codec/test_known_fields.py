@@ -21,7 +21,9 @@ class KnownFieldsTests(SynchronousTestCase):
     def test_shared(self) -> None:
         """Equal sets are one value, whose text is known."""
         known = KnownFields()
-        first, second = known.entries(entries(one("a"), one("a"))) or ()
+        found = known.entries(entries(one("a"), one("a")))
+        assert found is not None
+        first, second = found
         self.assertIs(first["fieldsV1"], second["fieldsV1"])
         self.assertEqual(known.text_of(first["fieldsV1"]), one("a").encode())
         self.assertEqual(known.text_of({"f:b": {}}), b'{"f:b":{}}')

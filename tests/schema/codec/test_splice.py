@@ -192,7 +192,8 @@ class LoadOwnedTests(SynchronousTestCase):
 
 def entry(random: Random) -> dict[str, Any]:
     """An entry of managedFields: as this server writes them, or any other that a client may have sent."""
-    sets = ({}, None, 0, {"f:a": {"f:b": {}}}, {'k:{"fieldsV1":1}': {".": {}}}, {"fieldsV1": {"f:x": {}}}, [[{}]],
+    sets: tuple[Any, ...] = (
+            {}, None, 0, {"f:a": {"f:b": {}}}, {'k:{"fieldsV1":1}': {".": {}}}, {"fieldsV1": {"f:x": {}}}, [[{}]],
             {"f:subresource": {}}, {TRICKY: {}}, {"f:a": {"subresource": "s"}}, {"f:a": [{"manager": "m"}]},
             {"x": [{"f": 1}, {"manager": "m", "fieldsV1": {}}]})  # fmt: skip
     found = {"manager": random.choice(("m", "", TRICKY, '},{"manager":"')), "fieldsV1": random.choice(sets)}
@@ -209,7 +210,9 @@ class KnownFieldsTests(SynchronousTestCase):
         known = KnownFields()
         for number in range(2 * REMEMBERED + 1):
             fields = b'{"f:%d":{}}' % number
-            (found,) = known.entries(b'[{"fieldsV1":%b}]' % fields) or ()
+            entries = known.entries(b'[{"fieldsV1":%b}]' % fields)
+            assert entries is not None
+            (found,) = entries
             self.assertEqual(known.text_of(found["fieldsV1"]), fields)
             self.assertLessEqual(len(known._values), REMEMBERED)
         self.assertEqual((len(known._values), len(known._texts)), (1, 1))

@@ -255,7 +255,7 @@ class EndpointSliceTests(SynchronousTestCase):
     def test_pairs(self) -> None:
         """The topology map and the fields for node and zone say the same both ways (reference VER-13)."""
         zone, host = "topology.orch.io/zone", "orch.io/hostname"
-        for old, new in [
+        cases: list[tuple[Object, Object]] = [
             ({}, {}),
             ({"topology": {host: "n", zone: "z"}, "nodeName": "n"}, {"nodeName": "n", "zone": "z"}),
             (
@@ -263,7 +263,8 @@ class EndpointSliceTests(SynchronousTestCase):
                 {"deprecatedTopology": {"ex.io/rack": "r", host: "other"}, "nodeName": "n"},
             ),
             ({"topology": {host: "n"}}, {"deprecatedTopology": {host: "n"}}),
-        ]:
+        ]
+        for old, new in cases:
             beta, stable = endpoint_slice("v1beta1", **old), endpoint_slice("v1", **new)
             self.assertEqual(orjson.dumps(convert(beta, "discovery.orch.io/v1")), orjson.dumps(stable))
             self.assertEqual(orjson.dumps(convert(stable, "discovery.orch.io/v1beta1")), orjson.dumps(beta))
@@ -364,12 +365,13 @@ class BudgetTests(SynchronousTestCase):
 
     def test_pairs(self) -> None:
         """`{}` means nothing in v1beta1 and everything in v1; each has a way to say the other (reference VER-15)."""
-        for old, new in [
+        cases: list[tuple[Object, Object]] = [
             ({}, {}),
             ({"selector": {}}, {"selector": marker("Exists")}),
             ({"selector": marker("DoesNotExist")}, {"selector": {}}),
             ({"selector": SELECTOR}, {"selector": SELECTOR}),
-        ]:
+        ]
+        for old, new in cases:
             self.assertEqual(convert(budget("v1beta1", **old), "policy/v1"), budget("v1", **new))
             self.assertEqual(convert(budget("v1", **new), "policy/v1beta1"), budget("v1beta1", **old))
 

@@ -14,6 +14,7 @@ from orchtw.schema.codec.body import read_body
 from orchtw.schema.custom.codec import LARGE_SCHEMA_BYTES, CustomCodec
 from orchtw.schema.custom.parts import Unsure
 from orchtw.schema.custom.terms import ValidationTerms, forms_of
+from orchtw.wire.objects import Object
 from tests.registry.widgets import GROUP, widget
 from tests.schema.custom.made import CODECS, TYPE, codec_of, schema_of, spec_codec, value_complaints, widget_of
 
@@ -104,7 +105,9 @@ class ValidatorTests(SynchronousTestCase):
         """Rules come last, and in 1.24 only when all else is well (reference CRD-28)."""
         rules = [{"rule": "self > 1", "message": "too small"}]
         codec = spec_codec(a={**INTEGER, "x-orch-validations": rules}, b={**INTEGER, "minimum": 1})
-        cases = (({"a": 2}, []), ({"a": 1}, ["spec.a"]), ({"a": 1, "b": 0}, ["spec.b", "spec.a"]))
+        cases: tuple[tuple[Object, list[str]], ...] = (
+            ({"a": 2}, []), ({"a": 1}, ["spec.a"]), ({"a": 1, "b": 0}, ["spec.b", "spec.a"])
+        )  # fmt: skip
         for spec, expected in cases:
             obj = codec.normalise(widget_of(spec=spec))
             self.assertEqual([cause.field for cause in codec.check(obj, None)], expected)
@@ -186,7 +189,7 @@ class ValidatorTests(SynchronousTestCase):
             m={"type": "array", "items": items, **keyed},
         )
         codec._terms = ValidationTerms(ratchets=True)
-        bad = {"a": 1, "b": "x", "l": [{"k": "x", "n": 0}], "m": [{"k": "x", "n": 0}]}
+        bad: Object = {"a": 1, "b": "x", "l": [{"k": "x", "n": 0}], "m": [{"k": "x", "n": 0}]}
         old = codec.normalise(widget_of(spec=bad))
         for change, expected in (
             ({"b": "y"}, []),

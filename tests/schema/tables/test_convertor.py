@@ -17,6 +17,7 @@ from orchtw.schema.kinds import GroupKind
 from orchtw.schema.tables.cells_core import component_status
 from orchtw.schema.tables.convertor import TableLayout
 from orchtw.schema.tables.text import Cells, human_duration, selector, some
+from orchtw.wire.objects import Object
 
 NAMING = Naming.orch()
 NOW_S = 1704067200.0 + 3600  # an hour after the objects here were made
@@ -182,7 +183,7 @@ class CellsTests(SynchronousTestCase):
                 "Readiness Gates": "<none>",
             },
         )
-        for status, text in [
+        cases: list[tuple[Object, str]] = [
             ({"phase": "Pending"}, "Pending"),
             ({"phase": "Failed", "reason": "Evicted"}, "Evicted"),
             ({"containerStatuses": [ended]}, "Completed"),
@@ -214,7 +215,8 @@ class CellsTests(SynchronousTestCase):
                 },
                 "Running",
             ),
-        ]:
+        ]
+        for status, text in cases:
             self.assertEqual(self.pod(**status)["Status"], text)
 
     def test_sidecars(self) -> None:
@@ -275,13 +277,14 @@ class CellsTests(SynchronousTestCase):
         """External addresses depend on the type (reference TABLE-12)."""
         ports = [{"port": 80, "protocol": "TCP", "nodePort": 30001}, {"port": 53, "protocol": "UDP"}]
         balancer = {"loadBalancer": {"ingress": [{"hostname": "lb"}, {"ip": "1.2.3.4"}]}}
-        for spec, status, external in [
+        cases: list[tuple[Object, Object, str]] = [
             ({"type": "ClusterIP"}, {}, "<none>"),
             ({"type": "NodePort", "externalIPs": ["1.1.1.1"]}, {}, "1.1.1.1"),
             ({"type": "LoadBalancer"}, {}, "<pending>"),
             ({"type": "LoadBalancer", "externalIPs": ["1.1.1.1"]}, balancer, "1.2.3.4,lb,1.1.1.1"),
             ({"type": "ExternalName", "externalName": "ex.io"}, {}, "ex.io"),
-        ]:
+        ]
+        for spec, status, external in cases:
             cells = self.cells("v1", "Service", spec={**spec, "ports": ports}, status=status)
             self.assertEqual(cells["External-IP"], external)
             self.assertEqual(cells["Port(s)"], "80:30001/TCP,53/UDP")

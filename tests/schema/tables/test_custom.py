@@ -34,7 +34,7 @@ class CellTests(SynchronousTestCase):
 
     def test_types(self) -> None:
         """A cell is null if there is no value or one of another type; text shows any (reference CRD-60)."""
-        expected = {
+        expected: dict[str, dict[str, Any]] = {
             "string": {
                 "text": "x", "whole": "7", "float": "1.5", "round": "2", "large": "1e+06", "small": "1e-07",
                 "flag": "true", "null": "<no value>", "map": '{"a":"\\u003c\\u0026\\u003e","b":1}',

@@ -56,6 +56,7 @@ class RuleTests(ValidatorCase):
         number = field("a", Scalar.INT32, required=True, pointer=True)
         self.check(number, None, missing)
         self.check(number, 0)
+        empty: object
         for empty in ([], {}):
             self.check(field("a", ListSchema(Scalar.STRING), required=True), empty, missing)
             self.check(field("a", ListSchema(Scalar.STRING), required=True, pointer=True), empty)
@@ -66,6 +67,7 @@ class RuleTests(ValidatorCase):
         self.check(least, 0, ("a", "Invalid value: 0: must be greater than or equal to 1"))
         self.check(most, 10, ("a", "Invalid value: 10: must be less than or equal to 9"))
         port = field("a", Scalar.INT32, minimum=1, maximum=65535)
+        value: int | None
         for value in (0, 65536):
             self.check(port, value, ("a", f"Invalid value: {value}: must be between 1 and 65535, inclusive"))
         for value in (1, 65535, None):
@@ -149,11 +151,12 @@ class RuleTests(ValidatorCase):
 
     def test_counts(self) -> None:
         """Lists and maps have enough entries, and not too many; none at all is missing."""
-        counted = {"min_items": 2, "max_items": 2}
-        for node, empty, one, three in [
+        counted: dict[str, Any] = {"min_items": 2, "max_items": 2}
+        cases: list[tuple[Node, Any, Any, Any]] = [
             (ListSchema(Scalar.STRING), [], ["a"], ["a", "b", "c"]),
             (MapSchema(Scalar.STRING), {}, {"a": ""}, {"a": "", "b": "", "c": ""}),
-        ]:
+        ]
+        for node, empty, one, three in cases:
             tested = field("a", node, **counted)
             self.check(tested, empty, ("a", "Required value"))
             self.check(tested, one, ("a", "Invalid value: 1: must have at least 2 items"))
@@ -182,6 +185,7 @@ class RuleTests(ValidatorCase):
         new, old = {"spec": {"a": "x"}}, {"spec": {"a": "y"}}
         self.assertEqual(self.causes(schema, new), [])
         self.assertEqual(self.causes(schema, new, new), [])
+        before: dict[str, Any]
         for before in (old, {"spec": {}}):
             found = self.causes(schema, new, before)
             self.assertEqual(found, [Cause("FieldValueInvalid", 'Invalid value: "x": field is immutable', "spec.a")])
@@ -298,7 +302,7 @@ class CompilationTests(SynchronousTestCase):
 
     def test_misplaced_rules(self) -> None:
         """A rule that does not fit its field's type is an error in the schema."""
-        for node, rules in [
+        cases: list[tuple[Node, dict[str, Any]]] = [
             (Scalar.STRING, {"minimum": 1}),
             (Scalar.INT32, {"format": "dns_label"}),
             (Scalar.STRING, {"format": "no such"}),
@@ -306,7 +310,8 @@ class CompilationTests(SynchronousTestCase):
             (MapSchema(Scalar.STRING), {"unique": True}),
             (ListSchema(Scalar.STRING), {"item": StructRules(immutable=True)}),
             (ListSchema(Scalar.STRING), {"key": StructRules()}),
-        ]:
+        ]
+        for node, rules in cases:
             self.assertRaises(ValueError, Validators().find, struct(field("a", node, **rules)))
 
 

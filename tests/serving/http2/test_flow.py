@@ -65,13 +65,13 @@ class WindowTests(SynchronousTestCase):
         wire = Wire(answering(Response(body=b"x" * 100_000)), frugal=True)
         answer = wire.get()
         wire.open(0, 1 << 20)
-        wire.client.update_settings({Setting.INITIAL_WINDOW_SIZE: 20_000})  # type: ignore[dict-item]
+        wire.client.update_settings({Setting.INITIAL_WINDOW_SIZE: 20_000})
         wire.exchange()
         wire.open(1, 45_000)
         self.assertEqual(len(answer.body), WINDOW)
         wire.open(1, 1000)
         self.assertEqual(len(answer.body), WINDOW + 465)
-        wire.client.update_settings({Setting.INITIAL_WINDOW_SIZE: 120_000})  # type: ignore[dict-item]
+        wire.client.update_settings({Setting.INITIAL_WINDOW_SIZE: 120_000})
         wire.exchange()
         self.assertTrue(answer.ended)
 

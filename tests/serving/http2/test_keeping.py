@@ -263,7 +263,7 @@ class IdleWatchTests(SynchronousTestCase):
         outlets = []
         for body in (None, b"x"):
             number = wire.ask(fields("/", "POST"), body)
-            outlets.append(weakref.ref(wire.channel._streams[number]._request))  # type: ignore[arg-type]
+            outlets.append(weakref.ref(wire.channel._streams[number]._request))
             waiting: Deferred[Response] = wire.edge.app.waits.pop()  # type: ignore[attr-defined]
             waiting.callback(Response())
             del waiting

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
@@ -81,7 +83,7 @@ class PlanTests(SynchronousTestCase):
         made = plan({GROUP: [endpoint(number) for number in sorted(wanted)]}, present, MOST)
         written = {id(each): endpoints for each, endpoints in made.update}
         gone = {id(each) for each in made.delete}
-        after = [written.get(id(each), each["endpoints"]) for each in present if id(each) not in gone]
+        after: list[Any] = [written.get(id(each), each["endpoints"]) for each in present if id(each) not in gone]
         after += [endpoints for _, endpoints in made.create]
         addresses = [each["addresses"][0] for endpoints in after for each in endpoints]
         self.assertEqual(sorted(addresses), sorted(f"10.0.0.{number}" for number in wanted))

@@ -157,7 +157,8 @@ class ParseTests(SynchronousTestCase):
 
     def test_comment(self) -> None:
         """A comment and empty commands are nothing."""
-        self.assertEqual([call.words for call in parse("# x\necho a # b\n;;")], [("echo", "a")])
+        calls: list[Any] = parse("# x\necho a # b\n;;")
+        self.assertEqual([call.words for call in calls], [("echo", "a")])
 
 
 class ForeseenTests(SynchronousTestCase):

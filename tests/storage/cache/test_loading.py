@@ -134,11 +134,11 @@ class StartTests(CacheTestCase):
         """While the caches are filled it can be asked how far that is (reference OPS-13)."""
         for number in range(SCAN_ITEMS + 1):
             self.store.put(f"/registry/pods/a/{number:05}")
-        self.store.gate = first = Deferred()
+        first = self.store.gate = Deferred()
         self.cacher = Cacher(self.store, self.clock, self.soon.append)
         starting = Deferred.fromCoroutine(self.cacher.start([self.pods]))
         self.assertEqual(str(self.cacher.loading), "the store is being opened")
-        self.store.gate = second = Deferred()
+        second = self.store.gate = Deferred()
         with capturedLogs() as logs:
             self.clock.advance(LOG_INTERVAL_S)
             first.callback(None)
@@ -170,7 +170,7 @@ class StartTests(CacheTestCase):
         """It can be asked, too, how far a resource is that has come up later (reference OPS-13)."""
         self.start()
         self.store.put("/registry/widgets/a/b")
-        self.store.gate = gate = Deferred()
+        gate = self.store.gate = Deferred()
         adding = Deferred.fromCoroutine(self.cacher.add(Resource("/registry/widgets/")))
         self.assertEqual(str(self.cacher.adding), "/registry/widgets/ is being read")
         gate.callback(None)

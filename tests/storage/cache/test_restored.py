@@ -107,7 +107,7 @@ class RestoreTests(CacheTestCase):
         """A resource that is loaded meanwhile has the restored objects afterwards."""
         self.start()
         self.store.put("/registry/widgets/a/old", b"old")
-        self.store.gate = gate = Deferred()
+        gate = self.store.gate = Deferred()
         adding = Deferred.fromCoroutine(self.cacher.add(Resource("/registry/widgets/")))
         self.restore(("widgets/a/old", None), ("widgets/a/new", b"new"))
         gate.callback(None)

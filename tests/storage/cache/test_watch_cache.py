@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 
-from twisted.internet.defer import ensureDeferred
+from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.logger import capturedLogs, formatEvent
 
 from orchtw.storage.cache.resource import DamagedObject
@@ -148,7 +148,7 @@ class WaitTests(CacheTestCase):
         self.start()
         wait = self.cacher.freshness.due(3)
         assert wait is not None
-        waiting = ensureDeferred(wait)  # type: ignore[arg-type]
+        waiting: Deferred[None] = ensureDeferred(wait)  # type: ignore[arg-type]
         self.store.put("/registry/nodes/n")
         self.assertNoResult(waiting)
         self.store.put("/registry/pods/a/x")

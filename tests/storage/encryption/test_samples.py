@@ -47,7 +47,7 @@ class SamplesTests(SynchronousTestCase):
 
     def test_what_others_cannot_read(self) -> None:
         """A server that writes what another one cannot read disagrees with it."""
-        for mine, theirs in (
+        cases: tuple[tuple[list[Key], list[Key]], ...] = (
             ([OLD], []),
             ([OLD, PLAIN], []),
             ([OLD], [NEW]),
@@ -56,7 +56,8 @@ class SamplesTests(SynchronousTestCase):
             ([NEW, OLD], [OLD]),
             ([kms("a")], [kms("b")]),
             ([OLD], [AesCbc("one", b"o" * 16)]),
-        ):
+        )
+        for mine, theirs in cases:
             self.assertTrue(self.differ(mine, theirs), (mine, theirs))
 
     def test_nothing_secret(self) -> None:

@@ -56,7 +56,7 @@ class VocabularyTests(TestCase):
             await self.store(vocabulary).start()
         self.assertEqual(self.record(), before)
         [problem] = refusal.exception.problems
-        return problem
+        return str(problem)
 
     def record(self) -> str:
         """Return the recorded vocabulary."""
@@ -88,7 +88,7 @@ class VocabularyTests(TestCase):
         """Both find an empty store; the first to write the record decides (reference VOC-8)."""
         stores = {each: self.store(each) for each in ("orch", "kubernetes")}
         starts = [Deferred.fromCoroutine(each.start()) for each in stores.values()]
-        results = await DeferredList(starts, consumeErrors=True)
+        results: Any = await DeferredList(starts, consumeErrors=True)
         self.assertEqual(sorted(good for good, _ in results), [False, True])
         for (name, store), (good, result) in zip(stores.items(), results, strict=True):
             if good:

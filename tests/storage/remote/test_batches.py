@@ -35,7 +35,12 @@ class BatchCase(HubCase):
         """Return the kinds of messages that a worker sends from now on."""
         kinds: list[int] = []
         send = worker._link.send
-        self.patch(worker._link, "send", lambda kind, *parts: (kinds.append(kind), send(kind, *parts)))
+
+        def noted(kind: MessageKind, *parts: Any) -> None:
+            kinds.append(kind)
+            send(kind, *parts)
+
+        self.patch(worker._link, "send", noted)
         return kinds
 
 
@@ -72,7 +77,7 @@ class HandoverTests(BatchCase):
             Op("/" + "\0", b""),
             Op("/d", b"1", 0),
         ]
-        results = await DeferredList([worker.commit(op) for op in ops], consumeErrors=True)
+        results: Any = await DeferredList([worker.commit(op) for op in ops], consumeErrors=True)
         (_, a), (_, b), (_, again), (_, fenced), (succeeded, bad), (_, d) = results
         self.assertEqual([b.revision, d.revision], [a.revision + 1, a.revision + 2])
         self.assertEqual(again, WriteOutcome(0, KeyValue("/b", b"1", b.revision, b.revision)))
@@ -163,8 +168,8 @@ class FaultTests(BatchCase):
         waiting = creates(worker, "abc")
         for each in self.owned.servers:
             each.link.abort()
-        for each in waiting:
-            await self.assertFailure(each, errors.InternalError)
+        for write in waiting:
+            await self.assertFailure(write, errors.InternalError)
         self.assertEqual(worker._waiting_bytes, 0)
         await self.time()
         await self.assertFailure(worker.commit(Op("/late", b"")), errors.ServiceUnavailable)

@@ -46,13 +46,13 @@ class HubCase(TestCase):
 
     def held_up(self, worker: RemoteStore) -> None:
         """Have a worker take in what comes only when `go_on` is called."""
-        transport = worker._link.transport
+        transport: Any = worker._link.transport
         assert transport is not None
         transport.pauseProducing()
 
     def go_on(self, worker: RemoteStore) -> None:
         """Hold up the stream, as `held_up`."""
-        transport = worker._link.transport
+        transport: Any = worker._link.transport
         assert transport is not None
         transport.resumeProducing()
 
@@ -64,8 +64,13 @@ class HubCase(TestCase):
     def answers(self, waiting: Iterable[Deferred[Any]]) -> list[Any]:
         """Fills with what comes."""
         found: list[Any] = []
+
+        def take(answer: Any) -> Any:
+            found.append(answer)
+            return answer
+
         for each in waiting:
-            each.addCallback(lambda answer: found.append(answer) or answer)
+            each.addCallback(take)
         return found
 
 
@@ -201,7 +206,7 @@ class PartingTests(HubCase):
         self.patch(server_module, "MAX_UNCONFIRMED_BYTES", 1 << 20)
         slow, quick = self.workers
         self.held_up(slow)
-        writes = []
+        writes: list[Deferred[WriteOutcome]] = []
         while not self.owned.fenced:
             writes.append(quick.commit(Op(f"/{len(writes)}", bytes(1 << 18))))
             await self.time()

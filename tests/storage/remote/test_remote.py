@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from twisted.internet.defer import gatherResults
 from twisted.trial.unittest import TestCase
 
@@ -25,6 +28,16 @@ class WorkerConformanceTests(StoreConformance, TestCase):
         return worker_with_company(Owned(self.mktemp()))
 
 
+def noting(send: Callable[..., None], sent: list[int]) -> Callable[..., None]:
+    """Wrap `send` so that the kind of each message is noted in `sent`."""
+
+    def noted(kind: int, *data: Any) -> None:
+        sent.append(kind)
+        send(kind, *data)
+
+    return noted
+
+
 class WorkerScanTests(TestCase):
     """Reading everything through the owner."""
 
@@ -43,8 +56,7 @@ class WorkerScanTests(TestCase):
         """The owner reads no more than the page after the one that is being taken in."""
         sent: list[int] = []
         for server in self.owned.servers:
-            send = server._scans._send
-            server._scans._send = lambda kind, data, send=send: (sent.append(kind), send(kind, data))
+            server._scans._send = noting(server._scans._send, sent)
         taken = 0
         async for page in self.store.scan("/a/"):
             taken += 1
@@ -90,8 +102,7 @@ class HistoryTests(TestCase):
         """Nobody reads or sends more of it than the store reads at once; followers have it all, once, then go on."""
         sent: list[int] = []
         link = self.owned.servers[-1].link
-        send = link.send
-        self.patch(link, "send", lambda kind, *data: (sent.append(kind), send(kind, *data)))
+        self.patch(link, "send", noting(link.send, sent))
         found: list[Change] = []
         following = await self.late.subscribe(11, found.extend)
         self.assertEqual([change.revision for change in found], list(range(12, 32)))
@@ -107,6 +118,7 @@ class HistoryTests(TestCase):
         self.assertEqual(await starting_point(self.late, "/a/0"), 1)
         await self.store.compact(8)
         self.assertEqual(await starting_point(self.late, "/a/0"), 31 - 10_000 // 512)
+        found: list[Change] = []
         with self.assertRaises(Expired):
-            await self.late.subscribe(5, [].extend)
+            await self.late.subscribe(5, found.extend)
         await self.ended()

@@ -33,7 +33,7 @@ def main(path: str) -> None:
     """Let the child end by itself; wait for it."""
     from twisted.internet import reactor
 
-    store = SqliteStore(path, reactor=reactor, clock=reactor)  # type: ignore[arg-type]
+    store = SqliteStore(path, reactor=reactor, clock=reactor)
     store.probe()
     child = os.fork()
     if child:

@@ -179,7 +179,7 @@ class BatchTests(FileCase):
         """Only what is updated for the first time is read again, however few objects are noted."""
         self.patch(writer, "MOST_CREATED", 2)
         looked: list[str] = []
-        read_rows = writer.read_rows
+        read_rows = reader.read_rows
 
         def counted(connection: sqlite3.Connection, keys: Mapping[int, str]) -> reader.Rows:
             looked.extend(keys.values())

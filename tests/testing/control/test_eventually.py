@@ -71,7 +71,12 @@ class EventuallyTests(ControlCase):
     def test_state_of_the_test(self) -> None:
         """A function may look at what no write tells of."""
         calls: list[int] = []
-        self.assertTrue(self.server.eventually(lambda read: calls.append(1) or len(calls) > 2))
+
+        def often(read: object) -> bool:
+            calls.append(1)
+            return len(calls) > 2
+
+        self.assertTrue(self.server.eventually(often))
 
     def test_reset_meanwhile(self) -> None:
         """A wait goes on across resets."""

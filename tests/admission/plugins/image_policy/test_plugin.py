@@ -429,7 +429,7 @@ class WebhookTests(CallerCase):
         chain = self.make()
         done = [pass_chain(chain, created(pod("i"))) for _ in range(20)]
         for each in done:
-            failure = await each.addErrback(lambda failure: failure.value)
+            failure: Any = await each.addErrback(lambda failure: failure.value)
             self.assertTrue(failure.message.endswith(": context deadline exceeded"), failure.message)
         self.assertEqual(len(self.webhook.asked), 1)
 

@@ -142,7 +142,7 @@ CREATE_POD: list[tuple[Object, str]] = [
     (pod(**volume(hostPath={"path": "/"}), hostNetwork=True), ""),
 ]
 
-ON_OTHER = {"old": pod("m")}
+ON_OTHER: dict[str, Any] = {"old": pod("m")}
 PODS: list[tuple[Attributes, str]] = [
     (attributes("DELETE", "pods", old=pod(), **SPACE), ""),
     (

@@ -22,7 +22,7 @@ def container(name: str, more: Mapping[str, Any] | None = None, **security: Any)
     return {"name": name, "image": "i", **({"securityContext": fields} if fields else {}), **(more or {})}
 
 
-def good_pod(annotations: Mapping[str, str] | None = None, **spec: Any) -> Object:
+def good_pod(annotations: Mapping[str, str] | None = None, /, **spec: Any) -> Object:
     """A pod with a container `c`; lists of containers may be given instead."""
     metadata: Object = {"name": "p", "annotations": dict(annotations or {})}
     return {"metadata": metadata, "spec": {"containers": [container("c")], "securityContext": {}, **spec}}

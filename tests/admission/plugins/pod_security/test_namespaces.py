@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.admission.plugins.pod_security import existing
+from orchtw.admission.plugins.pod_security.standards import violations
 from orchtw.wire.objects import Object
 from tests.admission.plugins.pod_security.pods import good_pod
 from tests.admission.plugins.pod_security.served_case import NO_LEVEL, PREFIX, PodSecurityCase
@@ -102,7 +103,7 @@ class NamespaceTests(PodSecurityCase):
         self.namespace("n")
         for name in ("a", "b", "c"):
             self.done("POST", self.pods("n"), self.bad_pod(name))
-        looked = existing.violations
+        looked = violations
 
         def slowly(*arguments: Any) -> Any:
             self.clock.advance(0.6)

@@ -15,6 +15,7 @@ from orchtw.admission.plugins.pod_security.metrics import PodSecurityMetrics
 from orchtw.admission.plugins.pod_security.plugin import PodSecurity
 from orchtw.admission.plugins.pod_security.policy import NamespacePolicy, Standard
 from orchtw.admission.plugins.pod_security.workloads import PODS
+from orchtw.wire.objects import Object
 from tests.admission import asked
 from tests.admission.plugins.pod_security.pods import container, good_pod
 from tests.admission.plugins.pod_security.served_case import NO_LEVEL, PREFIX, PRIVILEGED, PodSecurityCase
@@ -160,7 +161,7 @@ class PodTests(PodSecurityCase):
 
     def test_wrong_labels(self) -> None:
         """Labels that came in without being looked at refuse most, and the log says why."""
-        wrong = {"metadata": {"name": "n", "labels": self.labels({"enforce": "x", "warn": "y"})}}
+        wrong: Object = {"metadata": {"name": "n", "labels": self.labels({"enforce": "x", "warn": "y"})}}
         namespaces = self.server.instance.resources.targets.stored_target("", "v1", "namespaces").stored
         self.namespace("n")
         entry = namespaces.get("", "n")

@@ -18,7 +18,7 @@ from orchtw.naming.names import Naming
 PREFIX = "pod-security.orch.io/"
 
 
-def read(defaults: NamespacePolicy | None = None, **labels: str) -> NamespacePolicy:
+def read(defaults: NamespacePolicy | None = None, /, **labels: str) -> NamespacePolicy:
     """The policy of labels, whose names are here without prefix and with _ for -."""
     named = {PREFIX + key.replace("_", "-"): value for key, value in labels.items()}
     return Labels(Naming.orch(), defaults or NamespacePolicy()).read(named)

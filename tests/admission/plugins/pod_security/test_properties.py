@@ -45,7 +45,7 @@ PORT = st.fixed_dictionaries({}, optional={"hostPort": st.integers(0, 2)})
 CONTAINER = st.fixed_dictionaries(
     {"name": st.sampled_from("abc")}, optional={"securityContext": SECURITY, "ports": st.lists(PORT, max_size=2)}
 )
-VOLUME = st.fixed_dictionaries(
+VOLUME: st.SearchStrategy[Object] = st.fixed_dictionaries(
     {"name": st.just("v")}, optional={key: st.just({}) for key in ("emptyDir", "hostPath", "nfs")}
 )
 SPEC = st.fixed_dictionaries(

@@ -22,7 +22,7 @@ LOOSE: Final[Object] = {
 """What allows most and fills in nothing."""
 
 
-def policy_of(annotations: Mapping[str, str] | None = None, **spec: Any) -> SecurityPolicy:
+def policy_of(annotations: Mapping[str, str] | None = None, /, **spec: Any) -> SecurityPolicy:
     """A loose policy but for what is given."""
     metadata = {"name": "p", "annotations": dict(annotations or {})}
     return policy({"metadata": metadata, "spec": {**LOOSE, **spec}}, Naming.orch())
@@ -33,7 +33,7 @@ def must(low: int, high: int, rule: str = "MustRunAs") -> Object:
     return {"rule": rule, "ranges": [{"min": low, "max": high}]}
 
 
-def pod(annotations: Mapping[str, str] | None = None, **spec: Any) -> Object:
+def pod(annotations: Mapping[str, str] | None = None, /, **spec: Any) -> Object:
     """A pod with a container c, or others."""
     metadata: Object = {"name": "x", **({"annotations": dict(annotations)} if annotations else {})}
     return {"metadata": metadata, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}

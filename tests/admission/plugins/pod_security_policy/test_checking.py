@@ -172,6 +172,7 @@ class VolumeTests(CheckingCase):
         policy = policy_of(volumes=["secret"])
         self.check_volume({"projected": {"sources": sources}}, policy)
         refused = 'spec.volumes[0]: Invalid value: "projected": projected volumes are not allowed to be used'
+        bad: Object
         for bad in (
             {"secret": {"name": "s"}},
             {"serviceAccountToken": {"path": "other"}},

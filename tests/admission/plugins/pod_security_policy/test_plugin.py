@@ -203,6 +203,7 @@ class CreateTests(PolicyCase):
     def test_invalid_pods(self) -> None:
         """A malformed pod gets the usual error."""
         self.policy("a", "bob", defaultAddCapabilities=["CHOWN"], volumes=["secret"])
+        spec: Object
         for spec in (
             {"containers": [{}]},
             {"containers": None},

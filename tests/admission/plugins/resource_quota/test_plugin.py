@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
@@ -409,7 +409,7 @@ class RaceTests(QuotaCase):
         """After ten seconds nobody waits any more; what is charged then is not for anything."""
         self.quota("rq", {"configmaps": "5"})
         commit = self.store.commit
-        held: list[Callable[[], None]] = []
+        held: list[Callable[[], Any]] = []
 
         def hold(op: Op) -> Deferred[WriteOutcome]:
             if not op.key.startswith("/registry/resourcequotas/"):

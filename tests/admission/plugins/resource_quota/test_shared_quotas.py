@@ -20,6 +20,7 @@ from tests.in_process import InProcessServer
 from tests.verbs.served import DEFAULT
 
 T = TypeVar("T")
+Changes = list[Change]
 DELAY_S = 0.05
 """After which a server hears of the other's writes."""
 
@@ -32,7 +33,7 @@ class Share(SharedStore):
 
     def __init__(self, clock: Clock, first: Share | None = None) -> None:
         super().__init__(clock)
-        self._all = [self] if first is None else first._all
+        self._all: list[Share] = [self] if first is None else first._all
         if first is not None:
             self.items = first.items
             self._all.append(self)
@@ -44,7 +45,7 @@ class Share(SharedStore):
         found = await super().list(prefix, revision=revision, limit=limit, start=start)
         return Page(found.items, self._all[0].now, found.more, found.remaining)
 
-    def _decide(self, op: Op, changes: list[Change]) -> WriteOutcome:
+    def _decide(self, op: Op, changes: Changes) -> WriteOutcome:
         first = self._all[0]
         self.now = first.now
         outcome = super()._decide(op, changes)
@@ -131,7 +132,12 @@ class SharedQuotaTests(SynchronousTestCase):
             if number < 8:
                 path = {"metadata": {"name": f"{name}-{number}"}}
                 sent = Deferred.fromCoroutine(self.servers[server].request("POST", MAPS, path))
-                sent.addCallback(lambda answer: (codes.append(answer.code), write(server, name, number + 1)))
+
+                def then(answer: ClientAnswer) -> None:
+                    codes.append(answer.code)
+                    write(server, name, number + 1)
+
+                sent.addCallback(then)
 
         for writer in range(12):
             write(writer % 2, f"w{writer}", 0)

@@ -28,7 +28,7 @@ class JobTests(SynchronousTestCase):
 
     def test_order(self) -> None:
         """Generated fields stand in emission order."""
-        template = {
+        template: Object = {
             "metadata": {"creationTimestamp": None, "labels": {"x": "y"}, "annotations": {"a": "b"}},
             "spec": POD,
         }

@@ -29,7 +29,7 @@ ROUNDS = 150
 
 
 class ContainerTests(SynchronousTestCase):
-    def causes(self, codecs: Codecs = CODECS, **spec: Any) -> list[str]:
+    def causes(self, codecs: Codecs = CODECS, /, **spec: Any) -> list[str]:
         """Return the causes for a pod: fields and reasons."""
         codec = codecs.kind("v1", "Pod")
         pod: Object = codec.normalise({"metadata": {"name": "a"}, "spec": spec})

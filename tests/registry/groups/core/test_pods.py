@@ -80,7 +80,7 @@ class PodRulesTests(SynchronousTestCase):
 
     def test_ephemeral_containers_alone(self) -> None:
         """A write to /ephemeralcontainers takes nothing else from what is sent."""
-        old = {"metadata": {"name": "a"}, "spec": {"containers": [], "hostname": "x"}, "status": {}}
+        old: dict[str, Any] = {"metadata": {"name": "a"}, "spec": {"containers": [], "hostname": "x"}, "status": {}}
         added = [{"name": "d", "image": "i"}]
         sent = {"ephemeralContainers": added, "hostname": "y"}
         new = {"metadata": {"name": "a", "labels": {"a": "b"}}, "spec": sent}

@@ -65,7 +65,7 @@ class SecretTests(SynchronousTestCase):
     def test_unchecked_configuration(self) -> None:
         """Anything but a map of texts is left for validation to refuse."""
         for value in ("x", {"a": 1}, ["a"], None):
-            secret = {"stringData": value}
+            secret: dict[str, Any] = {"stringData": value}
             strategy("", "v1", "secrets").fold_write_only(secret)
             self.assertEqual(secret, {"stringData": value})
         for data in ([None], ["ab"], "text", 1):
@@ -104,12 +104,13 @@ class GenerationTests(SynchronousTestCase):
         """The spec counts; labels and status do not; Deployments count annotations too; ConfigMaps keep any."""
         deployments = strategy("apps", "v1", "deployments")
         old: dict[str, Any] = {"metadata": {"generation": 4}, "spec": {"replicas": 1}, "status": {}}
-        for new, expected in [
+        changes: list[tuple[dict[str, Any], int]] = [
             ({"metadata": {"generation": 9}, "spec": {"replicas": 1}}, 4),
             ({"metadata": {"labels": {"a": "b"}}, "spec": {"replicas": 1}}, 4),
             ({"metadata": {}, "spec": {"replicas": 2}}, 5),
             ({"metadata": {"annotations": {"a": "b"}}, "spec": {"replicas": 1}}, 5),
-        ]:
+        ]
+        for new, expected in changes:
             deployments.prepare_for_update(new, old)
             self.assertEqual(new["metadata"]["generation"], expected, new)
         config_map: dict[str, Any] = {"metadata": {"generation": 3}}
