@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from orchtw.apply.managed_fields import with_old_times
-from orchtw.errors import BadRequest, Cause, Invalid, NotFound, ObjectTooLarge
+from orchtw.errors import BadRequest, Cause, Invalid, NotFound, ObjectTooLarge, RequestEntityTooLarge
 from orchtw.registry.at_rest import Replaced
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.identity import (
@@ -209,7 +209,8 @@ def _check_update(write: Write, admission: Admission | None, new: Object, old: O
 
 
 def prepared_object(target: Target, obj: Object, live_bytes: int = 0, replaced: Replaced | None = None) -> Prepared:
-    """Return a draft encoded. Raises ObjectTooLarge (413) when it is too large for the store.
+    """Return a draft encoded. Raises ObjectTooLarge (413) when it is too large for the store, RequestEntityTooLarge
+    (413) when it has too many parts.
 
     An object that is too large already, of `live_bytes`, may shrink, so that it can be repaired and deleted.
     `replaced` is that of `Target.prepare`.
@@ -222,7 +223,7 @@ def prepared_object(target: Target, obj: Object, live_bytes: int = 0, replaced: 
         try:
             check_parts(obj)
         except ValueError as error:
-            raise ObjectTooLarge(f"Request entity too large: {error}") from None
+            raise RequestEntityTooLarge(f"Request entity too large: {error}") from None
     return prepared
 
 
