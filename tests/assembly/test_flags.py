@@ -67,7 +67,7 @@ class NamesTests(SynchronousTestCase):
     """Names and defaults of the release (reference FLAG-7, FLAG-8, FLAG-9, FLAG-10, FLAG-11, FLAG-12)."""
 
     def test_as_told(self) -> None:
-        """Each flag that the reference names is there, with the default that it tells (reference FLAG-6 to FLAG-12)."""
+        """Each flag that the reference names is there, with the default that it tells (FLAG-6 to FLAG-12)."""
         known = {name: flag for flag in FLAGS for name in flag.names}
         self.assertIs(known["kubelet-port"], known["orchlet-port"])
         for number in range(6, 13):
