@@ -35,7 +35,7 @@ class DestinationTests(ConnectionCase):
         return found.scheme, found.host, found.port
 
     def test_pod(self) -> None:
-        """Names with scheme and port; without a port the first that is declared."""
+        """Names with scheme and port; without a port the first that is declared (reference PROXY-10, PROXY-11)."""
         ports = {"name": "c", "image": "i", "ports": [{"containerPort": 8443}]}
         self.done("POST", "pods", {"metadata": {"name": "q"}, "spec": {"containers": [ports]}})
         self.done("PATCH", "pods/q/status", {"status": {"podIPs": [{"ip": "fd00::1"}]}}, MERGE)
@@ -52,14 +52,14 @@ class DestinationTests(ConnectionCase):
             self.assertEqual(self.backend.dialled[-1].tls.certificates, ())
 
     def test_primary_address(self) -> None:
-        """An agent that writes only the primary address is enough."""
+        """An agent that writes only the primary address is enough (reference PROXY-11)."""
         self.pod("old", containers=("c",), address="")
         self.done("PATCH", "pods/old/status", {"status": {"podIP": "10.1.0.7"}}, MERGE)
         self.assertEqual(self.code("GET", "pods/old/proxy/"), 200)
         self.assertEqual(self.place(), ("http", "10.1.0.7", 80))
 
     def test_names(self) -> None:
-        """Four parts, another scheme or no name: 400. A malformed port: 503."""
+        """Four parts, another scheme or no name: 400. A malformed port: 503 (reference PROXY-10)."""
         for name in ("a:b:c:d", "ftp:p:1", ":80", "https::80"):
             self.refused(f"pods/{name}/proxy/", 400, f'invalid pod request "{name}"')
             self.assertRaises(BadRequest, AskedService.of, name, "pod")
@@ -139,7 +139,7 @@ class DestinationTests(ConnectionCase):
         self.refused("services/s/proxy/", 503, 'no endpoints available for service "s"')
 
     def test_node(self) -> None:
-        """Its agent, also by the agent's port; another port is another server."""
+        """Its agent, also by the agent's port; another port is another server (reference PROXY-11)."""
         for name, expected, public in (
             ("n", ("https", "10.0.0.9", 10250), False),
             ("http:n:10250", ("https", "10.0.0.9", 10250), False),

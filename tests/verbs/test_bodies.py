@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.wire.objects import Object
-from tests.verbs.served import APPLY, MERGE, ServedCase
+from tests.verbs.served import APPLY, DEFAULT, MERGE, ServedCase
 
 NAMESPACES = "/api/v1/namespaces"
 LEASES = "/apis/coordination.orch.io/v1/namespaces"
@@ -286,6 +286,24 @@ class KindTests(BodyCase):
                 answer = self.send("GET", path, None, accept)
                 self.assertEqual(answer.headers["content-type"], "application/json")
                 self.assertEqual((answer.json["kind"], answer.json["apiVersion"]), ("Status", "v1"))
+
+    def test_watch_of_metadata(self) -> None:
+        """In a watch of partial metadata each object is a PartialObjectMetadata (reference WATCH-17)."""
+        made = self.done("POST", "configmaps", config_map(finalizers=["example.com/a"]))
+        accept = {"accept": "application/json;as=PartialObjectMetadata;g=meta.orch.io;v=v1"}
+        watch = self.run_async(self.server.watch(f"{DEFAULT}/configmaps?watch=1", accept))
+        self.addCleanup(watch.close)
+        self.done("PATCH", "configmaps/x", {"metadata": {"labels": {"a": "b"}}}, MERGE)
+        self.done("PATCH", "configmaps/x", {"metadata": {"finalizers": None}}, MERGE)
+        self.done("DELETE", "configmaps/x")
+        for kind, resource_version in (("ADDED", 0), ("MODIFIED", 1), ("MODIFIED", 2), ("DELETED", 3)):
+            event = self.run_async(watch.next())
+            obj = event["object"]
+            self.assertEqual((event["type"], obj["kind"]), (kind, "PartialObjectMetadata"))
+            self.assertEqual(obj["apiVersion"], "meta.orch.io/v1")
+            self.assertEqual(obj.keys(), {"kind", "apiVersion", "metadata"})
+            version = int(made["metadata"]["resourceVersion"]) + resource_version
+            self.assertEqual(obj["metadata"]["resourceVersion"], str(version))
 
     def test_removed_versions(self) -> None:
         """Versions that 1.16 and 1.22 removed are a 404; those that end with 1.25 to 1.27 warn (reference VER-4)."""

@@ -130,6 +130,19 @@ class PathTests(RequestCase):
                 self.refused(403, "GET", f"{path}&watch=1", None, BOB)
 
 
+    def test_discovery(self) -> None:
+        """Users may read discovery, everybody version and health, and nobody else more (reference DISC-10)."""
+        discovery = ("/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1", "/openapi/v2", "/openapi/v3")
+        for paths, expected in (
+            (discovery, (200, 403)),
+            (("/version", "/version/", "/healthz", "/livez", "/readyz"), (200, 200)),
+            (("/metrics", "/logs/", "/api/v1/namespaces"), (403, 403)),
+        ):
+            for path in paths:
+                codes = self.code("GET", path, None, BOB), self.code("GET", path, None, {"authorization": ""})
+                self.assertEqual(codes, expected, path)
+
+
 class ParameterTests(RequestCase):
     """Query parameters (reference REQ-17)."""
 
