@@ -245,7 +245,7 @@ class OldServiceTests(AddressCase):
         return found
 
     def test_completed(self) -> None:
-        """They get what they lack by what they have."""
+        """They get what they lack by what they have (reference CTRL-38)."""
         self.put("a", clusterIP="10.0.0.70")
         self.put("b", clusterIP="None")
         self.put("c", clusterIP="None", selector=GONE)
