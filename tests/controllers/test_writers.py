@@ -78,6 +78,16 @@ class WriterTests(ServedCase):
         self.settle()
         self.assertEqual(self.code("GET", f"{NAMESPACES}/n/serviceaccounts/default"), 200)
 
+    def test_no_events(self) -> None:
+        """Requests, refused ones too, leave no Event objects (reference OPS-21)."""
+        self.settle()
+        self.done("POST", NAMESPACES, {"metadata": {"name": "n"}})
+        self.done("POST", "pods", {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+        self.send("POST", "pods", {"metadata": {"name": "A"}})
+        self.done("DELETE", f"{NAMESPACES}/n")
+        self.settle()
+        self.assertEqual(self.done("GET", "/api/v1/events")["items"], [])
+
     def test_not_included(self) -> None:
         """Nothing schedules, runs or multiplies pods but outside controllers (reference CTRL-36)."""
         missing = {"deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob", "endpoint", "scheduler"}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from orchtw.storage.interface import Op
 from orchtw.wire.objects import Object
 from tests.verbs.served import DEFAULT, ServedCase
 
@@ -48,6 +51,24 @@ class KeyTests(ServedCase):
             value = self.store.items[f"/registry/{key}"].value
             self.assertTrue(value.startswith(start), value[:80])
         self.assertFalse([key for key in self.store.items if not key.startswith("/registry/")])
+
+    def test_lifetimes(self) -> None:
+        """Events, of either group, end an hour after they are written, other objects do not (reference LIMIT-6)."""
+        ends: dict[str, float | None] = {}
+        commit = self.store.commit
+
+        def noted(op: Op) -> Any:
+            ends[op.key.removeprefix("/registry/")] = op.ttl_s
+            return commit(op)
+
+        self.patch(self.store, "commit", noted)
+        about = {"involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"}}
+        self.done("POST", "events", {"metadata": {"name": "core"}, **about})
+        self.done("PUT", "events/e", {**self.done("GET", "events/e"), "reason": "other"})
+        self.done("POST", "configmaps", {"metadata": {"name": "y"}})
+        hour = 3600.0
+        expected = {"events/default/core": hour, "events/default/e": hour, "configmaps/default/y": None}
+        self.assertEqual({key: end or None for key, end in ends.items()}, expected)
 
     def test_priority_classes(self) -> None:
         """The two classes of the system are there once their hook has run (reference CTRL-8)."""

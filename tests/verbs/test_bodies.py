@@ -278,6 +278,37 @@ class KindTests(BodyCase):
             self.assertEqual((answer.json["reason"], answer.json["details"]), ("MethodNotAllowed", {}))
             self.assertNotIn("allow", answer.headers)
 
+    def test_deprecated_fields(self) -> None:
+        """Deprecated and doubtful fields of pods and templates are warned about with their paths (ERR-54)."""
+        container = {
+            "name": "c", "image": "i", "env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}],
+            "resources": {"limits": {"memory": "100m"}},
+        }  # fmt: skip
+        spec = {
+            "nodeSelector": {"beta.orch.io/os": "linux"}, "containers": [container],
+            "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["a"]}, {"ip": "10.0.0.1", "hostnames": ["b"]}],
+            "imagePullSecrets": [{"name": "a"}, {"name": "a"}],
+            "volumes": [{"name": "v", "gitRepo": {"repository": "x"}}],
+        }  # fmt: skip
+        meta = {"annotations": {"scheduler.alpha.orch.io/critical-pod": ""}, "labels": {"a": "b"}}
+        texts = (
+            'spec.nodeSelector[beta.orch.io/os]: deprecated since v1.14; use "orch.io/os" instead',
+            'spec.hostAliases[1].ip: duplicate ip "10.0.0.1"', 'spec.imagePullSecrets[1].name: duplicate name "a"',
+            "spec.volumes[0].gitRepo: deprecated in v1.11", 'spec.containers[0].env[1].name: duplicate name "A"',
+            'spec.containers[0].resources.limits[memory]: fractional byte value "100m" is invalid',
+            "metadata.annotations[scheduler.alpha.orch.io/critical-pod]: non-functional in v1.16+",
+        )  # fmt: skip
+        selector = {"matchLabels": {"a": "b"}}
+        template = {"metadata": meta, "spec": spec}
+        workload = {"metadata": {"name": "d"}, "spec": {"selector": selector, "template": template}}
+        for path, body, place in (
+            ("pods", {"metadata": {"name": "p", **meta}, "spec": spec}, ""),
+            ("/apis/apps/v1/namespaces/default/deployments", workload, "spec.template."),
+        ):
+            warned = self.send("POST", f"{path}?dryRun=All", body).headers["warning"].replace('\\"', '"')
+            for text in texts:
+                self.assertIn(f'299 - "{place}{text}', warned)
+
     def test_errors_are_no_tables(self) -> None:
         """A refusal is a Status where a Table or metadata was asked for (reference TABLE-6)."""
         for form in ("Table", "PartialObjectMetadata", "PartialObjectMetadataList"):

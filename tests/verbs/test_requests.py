@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 from urllib.parse import quote
+
+from twisted.logger import capturedLogs, formatEvent
 
 from orchtw.admission.attributes import Attributes
 from orchtw.errors import Forbidden, InternalError, StatusError, TooManyRequests
@@ -143,6 +146,13 @@ class PathTests(RequestCase):
                 self.assertEqual(codes, expected, path)
 
 
+    def test_documented(self) -> None:
+        """Paths of discovery are operations of the OpenAPI document (reference OPENAPI-16)."""
+        paths = self.done("GET", "/openapi/v2")["paths"]
+        for path in ("/api/", "/api/v1/", "/apis/", "/apis/apps/", "/apis/apps/v1/", "/version/"):
+            self.assertIn("get", paths[path], path)
+
+
 class ParameterTests(RequestCase):
     """Query parameters (reference REQ-17)."""
 
@@ -245,6 +255,26 @@ class HeaderTests(RequestCase):
             answer = self.send(method, path, None, headers)
             self.assertEqual((answer.code, answer.headers["x-content-type-options"]), (403, "nosniff"), path)
         self.assertEqual(self.failing(Forbidden("no")).headers["x-content-type-options"], "nosniff")
+
+    def test_logs(self) -> None:
+        """No token and no body is logged, whatever happens to the request (reference OPS-22)."""
+        secret = {"metadata": {"name": "s"}, "stringData": {"key": "hidden"}}
+        with capturedLogs() as events:
+            self.done("POST", "secrets", secret)
+            self.send("POST", "secrets", secret)
+            self.send("POST", "secrets", b'{"hidden":')
+            self.send("POST", "secrets", {**secret, "metadata": {"name": "A"}})
+            self.send("GET", "secrets", None, {"authorization": "Bearer hidden"})
+
+            def mutate(attributes: Attributes) -> None:
+                raise ZeroDivisionError
+
+            self.plugin.mutate = mutate
+            answer = self.send("POST", "secrets", {**secret, "metadata": {"name": "t"}})
+        self.assertEqual((answer.code, len(self.flushLoggedErrors(ZeroDivisionError))), (500, 1))
+        encoded = base64.b64encode(b"hidden").decode()
+        texts = [formatEvent(event) + str(event.get("log_failure", "")) for event in events]
+        self.assertFalse([text for text in texts if "hidden" in text or encoded in text])
 
     def failing(self, error: StatusError) -> ClientAnswer:
         """The answer to a write that a plugin refuses."""
