@@ -160,7 +160,7 @@ class DaemonSetTests(WorkloadCase):
         self.assertIn("FailedDaemonPod", [reason for reason, _ in self.events("agent")])
 
     def test_rollback(self) -> None:
-        """An earlier template makes its revision the latest again."""
+        """An earlier template makes its revision the latest again (reference SIM-43)."""
         self.begin()
         self.change(image(2))
         self.change(image(1))
