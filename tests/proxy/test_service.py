@@ -34,6 +34,11 @@ class DestinationTests(ConnectionCase):
         found = self.backend.dialled[-1]
         return found.scheme, found.host, found.port
 
+    def assert_unverified(self) -> None:
+        """The last dialled server is neither shown a certificate nor asked for one that is trusted."""
+        tls = self.backend.dialled[-1].tls
+        self.assertEqual((tls.certificates, tls.authorities, tls.system), ((), (), False))
+
     def test_pod(self) -> None:
         """Names with scheme and port; without a port the first that is declared (reference PROXY-10, PROXY-11)."""
         ports = {"name": "c", "image": "i", "ports": [{"containerPort": 8443}]}
@@ -49,7 +54,7 @@ class DestinationTests(ConnectionCase):
             self.assertEqual(self.code("GET", f"pods/{name}/proxy/"), 200)
             self.assertEqual(self.place(), expected)
             self.assertTrue(self.backend.dialled[-1].public)
-            self.assertEqual(self.backend.dialled[-1].tls.certificates, ())
+            self.assert_unverified()
 
     def test_primary_address(self) -> None:
         """An agent that writes only the primary address is enough (reference PROXY-11)."""
@@ -148,4 +153,6 @@ class DestinationTests(ConnectionCase):
         ):
             self.assertEqual(self.code("GET", f"/api/v1/nodes/{name}/proxy/metrics"), 200)
             self.assertEqual((self.place(), self.backend.dialled[-1].public), (expected, public))
+            if public:
+                self.assert_unverified()
         self.assertEqual(self.asked(), "GET /metrics HTTP/1.1")

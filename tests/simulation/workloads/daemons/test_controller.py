@@ -59,7 +59,8 @@ class DaemonSetTests(WorkloadCase):
         return found
 
     def test_pods(self) -> None:
-        """Each node gets a pod, with the tolerations of daemons, and the labels of its revision."""
+        """Each node gets a pod, with the tolerations of daemons, and the labels of its revision (reference SIM-43).
+        """
         self.begin()
         self.assertEqual(self.places(), {"n1": ["1"], "n2": ["1"], "n3": ["1"]})
         pod = self.pods[0]

@@ -61,7 +61,7 @@ class StatefulSetTests(WorkloadCase):
         ])
 
     def test_identity(self) -> None:
-        """A pod has its name as label and host name, its number, its revision."""
+        """A pod has its name as label and host name, its number, its revision (reference SIM-43)."""
         self.begin(replicas=1, ordinals={"start": 5})
         (pod,) = self.pods
         translate = self.world.naming.translate
