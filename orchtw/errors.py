@@ -7,7 +7,7 @@ methods; raise those. Anything that is not a `StatusError` is the server's own f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
@@ -269,9 +269,17 @@ class RequestEntityTooLarge(StatusError):
     code, reason = 413, "RequestEntityTooLarge"
 
     @classmethod
-    def limit(cls, limit_bytes: int) -> RequestEntityTooLarge:
+    def limit(cls, limit_bytes: int) -> Self:
         """Return the error that names the limit."""
         return cls(f"Request entity too large: limit is {limit_bytes}")
+
+
+class TooLargeToStore(Exception):
+    """Mark of a refusal because of the size of one object in the store: without field owners it may be smaller."""
+
+
+class ObjectTooLarge(RequestEntityTooLarge, TooLargeToStore):
+    """413: the object would be larger than any may be in the store (reference LIMIT-1)."""
 
 
 class UnsupportedMediaType(StatusError):

@@ -67,7 +67,8 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
     For a non-resource request `is_resource` is False and only `verb` (the lower-case method) and `path`
     have meaning. `verb` is one of get, list, watch, create, update, patch, delete, deletecollection, proxy.
     `parts` are the path segments from the resource on. The selectors, of collections alone, are as in the query. A
-    path with empty segments, which the description leaves out, is not `exact`.
+    path with empty segments, which the description leaves out, is not `exact`, nor is one that looks for namespaces
+    in a namespace: they lead nowhere.
     """
 
     is_resource: bool

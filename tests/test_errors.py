@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -65,6 +67,9 @@ REFUSALS: tuple[tuple[StatusError, int, str, str, dict[str, Any] | None], ...] =
         "Request entity too large: limit is 3145728", None,
     ),
     (
+        errors.ObjectTooLarge.limit(10), 413, "RequestEntityTooLarge", "Request entity too large: limit is 10", None,
+    ),
+    (
         errors.UnsupportedMediaType.of(["a/b"]), 415, "UnsupportedMediaType",
         "the body of the request was in an unknown format - accepted media types include: a/b", {},
     ),
@@ -93,7 +98,7 @@ REFUSALS: tuple[tuple[StatusError, int, str, str, dict[str, Any] | None], ...] =
 
 class StatusTests(SynchronousTestCase):
     def test_refusals(self) -> None:
-        """Each refusal is a Status with the reference's code, reason and words."""
+        """Each refusal is a Status with the reference's code, reason and words (reference ERR-38, ERR-39)."""
         for error, code, reason, message, details in REFUSALS:
             expected = {
                 "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message,
@@ -101,6 +106,17 @@ class StatusTests(SynchronousTestCase):
             }  # fmt: skip
             self.assertEqual(list(error.to_status().items()), list(expected.items()))
             self.assertEqual(str(error), message)
+
+    def test_codes(self) -> None:
+        """Reasons and codes are those of the reference's table (reference ERR-3)."""
+        page = Path(__file__).resolve().parent.parent / "docs" / "reference" / "errors.md"
+        rule = page.read_text().partition("**ERR-3**")[2].partition("**ERR-4**")[0]
+        told = {
+            (int(code), reason)
+            for code, reasons in re.findall(r"^\| (\d+) \| (.*) \|$", rule, re.M)
+            for reason in reasons.replace("and none (Unknown)", "").strip(", ").split(", ")
+        }
+        self.assertEqual({(error.code, error.reason) for error, *_ in REFUSALS} | {(422, "Invalid")}, told)
 
     def test_every_class(self) -> None:
         """Each refusal of the API is among them, or has a test of its own."""

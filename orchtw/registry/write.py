@@ -54,7 +54,8 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     `view` in place of the object; its warnings go to `request`. `admitted`: admission has seen the request that this
     write is a part of, and does not see the write. `own`: an object of the server's, whose content the rules of its
     kind do not bind: it says how things are. `at_hand` may have the live object as a draft. `guard` gives what the
-    store is to compare at the moment of the commit, and raises where the writer may not write any more.
+    store is to compare at the moment of the commit, and raises where the writer may not write any more. `unowned`:
+    the object is stored without managed fields.
     """
 
     target: Target
@@ -76,6 +77,7 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     own: bool = False
     at_hand: AtHand = msgspec.field(default_factory=AtHand)
     guard: Callable[[], Guard] | None = None
+    unowned: bool = False
 
     def step(self, text: str) -> None:
         """Note a step of the request that this write belongs to, if there is one."""

@@ -37,8 +37,9 @@ def parse(method: str, path: str, params: Mapping[str, list[str]]) -> RequestInf
 
     `path` is raw (undecoded, without query), `params` decoded. A path that is not `/api/V/RESOURCE…` or
     `/apis/G/V/RESOURCE…` is a non-resource request: its verb is the lower-case method. Empty segments are dropped,
-    except as in `segments`; a path that had any is not `exact`. A method without a verb has the empty verb. GET on a
-    collection is `list` or `watch`; under `/watch/` and `/proxy/` the verb is `watch` and `proxy` for any method.
+    except as in `segments`; a path that had any is not `exact`, and neither is one of namespaces in a namespace. A
+    method without a verb has the empty verb. GET on a collection is `list` or `watch`; under `/watch/` and `/proxy/`
+    the verb is `watch` and `proxy` for any method.
 
     `parts` starts at the resource and includes the tail after a subresource. `name` is the one in the path; for a
     collection it is that of `fieldSelector=metadata.name=x`, because authorization uses it. A request is for a
@@ -92,6 +93,7 @@ def _of_resource(
     if parts[0] == "namespaces" and count > 1:
         namespace = parts[1]
         if count > 2 and parts[2] not in _NAMESPACE_SUBRESOURCES:
+            exact = exact and (root[0], parts[2]) != ("api", "namespaces")
             del parts[:2]
             count -= 2
     name = parts[1] if count > 1 else ""

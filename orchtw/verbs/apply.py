@@ -12,7 +12,7 @@ from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import WriteOptions, patch_options
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
-from orchtw.verbs.patch import patch
+from orchtw.verbs.patch import patch, store
 from orchtw.verbs.request_bodies import directive_of
 from orchtw.wire.objects import Object
 
@@ -62,7 +62,7 @@ async def write_applied(
         return wanted.obj
 
     write = call.write(options, from_live=True, shares=view is None, applies=True, view=view)
-    return await context.writes.update(write, merge)
+    return await store(context, write, merge)
 
 
 async def read_document(context: Writing, request: Request) -> Object:

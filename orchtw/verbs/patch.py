@@ -6,8 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from orchtw.apply.patches import MECHANISMS
-from orchtw.errors import BadRequest, Cause, Invalid, NotFound
+from orchtw.errors import BadRequest, Cause, Invalid, NotFound, TooLargeToStore
+from orchtw.registry.write import Transform, Write, Written
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import patch_options
@@ -41,8 +44,16 @@ async def patch(context: Writing, call: VerbCall) -> Response:
         return changes.of(live)
 
     write = call.write(options, from_live=True, shares=changes.copies)
-    written = await context.writes.update(write, change)
+    written = await store(context, write, change)
     return await context.representations.written(call.target, written.entry, call.accept, params=call.request.params)
+
+
+async def store(context: Writing, write: Write, transform: Transform) -> Written:
+    """Store a patched object, without managed fields if it is too large with them (reference PATCH-8)."""
+    try:
+        return await context.writes.update(write, transform)
+    except TooLargeToStore:
+        return await context.writes.update(msgspec.structs.replace(write, unowned=True), transform)
 
 
 async def read_changes(context: Writing, request: Request, codec: Codec) -> Changes:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from orchtw.apply.managed_fields import with_old_times
-from orchtw.errors import BadRequest, Cause, Invalid, NotFound, RequestEntityTooLarge
+from orchtw.errors import BadRequest, Cause, Invalid, NotFound, ObjectTooLarge, RequestEntityTooLarge
 from orchtw.registry.at_rest import Replaced
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.identity import (
@@ -80,6 +80,8 @@ class Drafts:
         sent = obj if admission is None else admission.outcome()
         obj = write.target.draft(sent)
         meta = obj["metadata"]
+        if write.unowned:
+            _set_owners(meta, None)
         if admission is not None:
             _warn(write, drop_repeated_owners(meta, admitted=True))
             drop_deletion(meta)
@@ -141,6 +143,8 @@ class Drafts:
         strategy, old = write.target.strategy, change.old
         sent = change.wanted if admission is None else admission.outcome()
         new = write.target.draft(sent)
+        if write.unowned:
+            _set_owners(new["metadata"], None)
         if admission is not None:
             _warn(write, drop_repeated_owners(new["metadata"], admitted=True))
         strategy.drop_dormant(new, old)
@@ -205,7 +209,8 @@ def _check_update(write: Write, admission: Admission | None, new: Object, old: O
 
 
 def prepared_object(target: Target, obj: Object, live_bytes: int = 0, replaced: Replaced | None = None) -> Prepared:
-    """Return a draft encoded. Raises RequestEntityTooLarge (413) when it is too large for the store.
+    """Return a draft encoded. Raises ObjectTooLarge (413) when it is too large for the store, RequestEntityTooLarge
+    (413) when it has too many parts.
 
     An object that is too large already, of `live_bytes`, may shrink, so that it can be repaired and deleted.
     `replaced` is that of `Target.prepare`.
@@ -214,7 +219,7 @@ def prepared_object(target: Target, obj: Object, live_bytes: int = 0, replaced: 
     size = len(prepared.raw)
     if size > MAX_KEYS and size > live_bytes:
         if size > MAX_STORED_BYTES:
-            raise RequestEntityTooLarge.limit(MAX_STORED_BYTES)
+            raise ObjectTooLarge.limit(MAX_STORED_BYTES)
         try:
             check_parts(obj)
         except ValueError as error:

@@ -132,7 +132,7 @@ class JSONPatchTests(SynchronousTestCase):
             self.check(*example)
 
     def test_refusal(self) -> None:
-        """A patch that cannot be applied is a 422 with a general text (reference PATCH-11)."""
+        """A patch that cannot be applied is a 422 with a general text (reference PATCH-11, ERR-34)."""
         error = self.assertRaises(CannotApply, json_patch, {}, [op("remove", "/a")])
         self.assertEqual((error.code, error.reason, error.details), (422, "Invalid", {}))
         self.assertEqual(error.message, "the server rejected our request due to an error in our request")

@@ -104,14 +104,14 @@ class OwnershipTests(SynchronousTestCase):
         self.assertEqual(apply(live, managed, "a", {})[0], {"box": {"counts": {"a": 1}}})
 
     def test_granular_become_atomic_is_owned_as_a_whole(self) -> None:
-        """Owners of a part own the whole, so that another's change conflicts."""
+        """Owners of a part own the whole, so that another's change conflicts (reference APPLY-28)."""
         parts = FieldSet.named("box.x", "list.y")
         atomic = {"type": "object", "x-orch-map-type": "atomic", "properties": {"x": {"type": "integer"}}}
         kind = type_of_schema({"type": "object", "properties": {"box": atomic, "list": {"type": "array"}}})
         self.assertEqual(FieldSet(reconcile(kind, parts.tree)), FieldSet.named("box", "list"))
 
     def test_atomic_become_granular_is_owned_at_its_top(self) -> None:
-        """The former owner keeps the field but no entries in it."""
+        """The former owner keeps the field but no entries in it (reference APPLY-28)."""
         self.assertEqual(reconcile(TYPE, FieldSet.named("box").tree), FieldSet.named("box").tree)
 
     def test_noop_gives_back_what_it_was_given(self) -> None:
@@ -220,7 +220,9 @@ class PropertyTests(SynchronousTestCase):
     @QUICK
     @given(OBJECTS, OBJECTS, st.sets(st.sampled_from(sorted(PARTS))))
     def test_disjoint_applies_commute(self, left: Object, right: Object, first: set[str]) -> None:
-        """Two managers who apply different fields get the same object and owners in either order."""
+        """Two managers who apply different fields get the same object and owners in either order (reference
+        APPLY-31).
+        """
         left = {key: value for key, value in left.items() if key in first}
         right = {key: value for key, value in right.items() if key not in first}
         one = apply(*apply({}, {}, "a", left), "b", right)
@@ -231,7 +233,7 @@ class PropertyTests(SynchronousTestCase):
     @QUICK
     @given(WRITES, OBJECTS)
     def test_apply_is_idempotent(self, writes: Any, obj: Object) -> None:
-        """After an apply, whatever was before, the same apply is a no-op."""
+        """After an apply, whatever was before, the same apply is a no-op (reference APPLY-31)."""
         live, managed = apply(*self._written(writes), "a", obj, force=True)
         again, owners = apply(live, managed, "a", obj)
         self.assertIs(again, live)
@@ -240,7 +242,7 @@ class PropertyTests(SynchronousTestCase):
     @QUICK
     @given(WRITES)
     def test_sets_cover_exactly_the_fields_present(self, writes: Any) -> None:
-        """Every leaf of the object is owned, and whatever is owned is there."""
+        """Every leaf of the object is owned, and whatever is owned is there (reference APPLY-31)."""
         live, managed = self._written(writes)
         owned: field_tree.Tree = {}
         for each in managed.values():

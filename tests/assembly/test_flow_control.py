@@ -241,7 +241,7 @@ class FlowControlTests(TestCase):
             self.assertEqual((await server.request("GET", base + name, headers=OTHER_USER)).code, 403)
 
     async def test_metrics(self) -> None:
-        """The metrics of levels and of requests at a time are there (reference METRIC-5)."""
+        """The metrics of levels and of requests at a time are there (reference METRIC-5, METRIC-11)."""
         server = await self.serve()
         body = (await server.request("GET", "/metrics")).body.decode()
         for line in (

@@ -147,7 +147,9 @@ class ServedTests(SynchronousTestCase):
         )
 
     def test_families(self) -> None:
-        """Every family of the release that has a meaning here is there, with its labels and bounds."""
+        """Every family of the release that has a meaning here is there, with its labels and bounds (reference
+        METRIC-11).
+        """
         self.instance.metrics.show_listener(Mock())
         families = self.instance.metrics.registry.all()
         found = {family.name: family for family in families if family.name in FAMILIES}
@@ -259,7 +261,7 @@ class ServedTests(SynchronousTestCase):
         self.assertEqual(self.value("kubernetes_build_info", **labels), 1)
 
     def test_flags(self) -> None:
-        """Metrics can be left out, hidden ones shown, values of labels limited (reference METRIC-3)."""
+        """Metrics can be left out, hidden ones shown, values of labels limited (reference METRIC-3, METRIC-11)."""
         self.ask("GET", MAPS)
         self.assertNotIn("etcd_object_counts", self.text())
         self.instance = self.process(

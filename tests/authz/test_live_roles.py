@@ -239,7 +239,7 @@ class RightsTests(RbacCase):
         self.assertEqual(self.ask("GET", MAPS)[0], 403)
 
     def test_create_by_update(self) -> None:
-        """A PUT or an apply that creates needs create as well (reference AUTHZ-3, PATCH-7)."""
+        """A PUT or an apply that creates needs create as well (reference AUTHZ-3, PATCH-7, ERR-11)."""
         self.give(rule("get update patch", "roles"), EVERYTHING | {"apiGroups": [""]}, namespace="default")
         message = (
             f'roles.{GROUP} "x" is forbidden: User "bob" cannot create resource "roles" in API group "{GROUP}" '

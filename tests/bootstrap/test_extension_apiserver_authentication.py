@@ -41,7 +41,7 @@ class AuthenticationInfoTests(SynchronousTestCase):
         )
 
     def test_merged(self) -> None:
-        """Entries of others stay, and existing ones are not repeated (reference AGG-12)."""
+        """Entries of others stay, and existing ones are not repeated (reference AGG-12, CTRL-27)."""
         theirs = AuthenticationInfo(client_ca=THEIRS, proxy_ca=OURS, allowed_names=("other", "front-proxy-client"))
         found = INFO.merged({**theirs.merged({}, NOW), "more": "kept"}, NOW)
         self.assertEqual(found["client-ca-file"], THEIRS + OURS)

@@ -92,7 +92,9 @@ class LostTests(ServedCase):
     more: ClassVar[dict[str, Any]] = {"advertise_address": "192.0.2.7"}
 
     def test_made_again(self) -> None:
-        """Everything comes back within a minute, the Service at its address, whatever was created meanwhile."""
+        """Everything comes back within a minute, the Service at its address, whatever was created meanwhile
+        (reference CTRL-27).
+        """
         classes = "/apis/scheduling.orch.io/v1/priorityclasses"
         slices = "/apis/discovery.orch.io/v1/namespaces/default/endpointslices"
         maps = "/api/v1/namespaces/orch-system/configmaps"

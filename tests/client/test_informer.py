@@ -148,7 +148,8 @@ class InformerTests(SynchronousTestCase):
         self.assertEqual((self.client.lists, self.client.watches[-1][0]), (1, "8"))
 
     def test_expired(self) -> None:
-        """After a 410 the informer relists and delivers only the differences, removals included."""
+        """After a 410 the informer relists and delivers only the differences, removals included (reference CTRL-3).
+        """
         self.client.items = [FakeItem("a", "1"), FakeItem("b", "1"), FakeItem("c", "1")]
         self.start()
         self.told.clear()

@@ -1,4 +1,4 @@
-"""The keyed work queue: once a key, so many at a time, later after failures."""
+"""The keyed work queue: once a key, so many at a time, later after failures (reference CTRL-3)."""
 
 from __future__ import annotations
 

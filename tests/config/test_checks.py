@@ -81,6 +81,38 @@ class CheckTests(SynchronousTestCase):
             (problem,) = self.problems(argument)
             self.assertIn(text, problem)
 
+    def test_audit(self) -> None:
+        """Modes, formats and versions of audit are known ones, sizes that count are not 0 (reference AUDIT-14)."""
+        for backend in ("log", "webhook"):
+            flag, batch = f"--audit-{backend}", f"--audit-{backend}-mode=batch"
+            cut = f"{flag}-truncate-enabled"
+            for arguments, text in (
+                ((f"{flag}-mode=x",), "invalid mode \"x\", allowed modes are batch, blocking, blocking-strict"),
+                ((f"{flag}-version=audit.orch.io/v1beta1",), f"{flag}-version: invalid version"),
+                ((batch, f"{flag}-batch-buffer-size=0"), f"{flag}-batch-buffer-size: must be greater than 0"),
+                ((batch, f"{flag}-batch-max-size=0"), f"{flag}-batch-max-size: must be greater than 0"),
+                (
+                    (batch, f"{flag}-batch-throttle-enable", f"{flag}-batch-throttle-qps=0"),
+                    f"{flag}-batch-throttle-qps: must be greater than 0",
+                ),
+                (
+                    (batch, f"{flag}-batch-throttle-enable", f"{flag}-batch-throttle-burst=0"),
+                    f"{flag}-batch-throttle-burst: must be greater than 0",
+                ),
+                ((cut, f"{flag}-truncate-max-event-size=0"), "-truncate-max-event-size: must be greater than 0"),
+                (
+                    (cut, f"{flag}-truncate-max-event-size=9", f"{flag}-truncate-max-batch-size=8"),
+                    f"{flag}-truncate-max-batch-size: must be not lower than the size of an event (9)",
+                ),
+            ):
+                self.assertIn(text, " ".join(self.problems(*arguments)))
+            parse([f"{flag}-mode=blocking", f"{flag}-batch-buffer-size=0", f"{flag}-truncate-max-event-size=0"])
+            parse([batch, f"{flag}-batch-throttle-enable=false", f"{flag}-batch-throttle-qps=0"])
+            for version in ("audit.orch.io/v1", "audit.k8s.io/v1"):
+                parse([f"{flag}-version={version}"])
+        (problem,) = self.problems("--audit-log-format=xml")
+        self.assertEqual(problem, '--audit-log-format: invalid format "xml", allowed formats are legacy, json')
+
     def test_store_in_memory(self) -> None:
         """`--storage` is `--storage-backend`; the memory of one process is not that of several (STORE-39)."""
         self.assertEqual(parse(["--storage=memory"]).storage.backend, "memory")

@@ -79,7 +79,7 @@ class NoteTests(SynchronousTestCase):
         self.assertEqual(parse(["--egress-selector-config-file="]), Config())
 
     def test_deprecated(self) -> None:
-        """Flags that will be removed take effect, with a warning."""
+        """Flags that will be removed take effect, with a warning (reference VER-7)."""
         config = parse(["--enable-logs-handler=false"])
         self.assertFalse(config.generic.enable_logs_handler)
         self.assertEqual([note[:48] for note in config.notes], ["Flag --enable-logs-handler has been deprecated, "])

@@ -33,7 +33,7 @@ class ParseTests(SynchronousTestCase):
 
     @since(LAST)
     def test_no_flags_are_the_contract(self) -> None:
-        """Without flags the server is the one of reference DESIGN-20."""
+        """Without flags the server is the one of reference DESIGN-20 and FLAG-4."""
         config = parse([])
         self.assertEqual(
             (config.generic.data_dir, config.generic.vocabulary, config.authz.mode),

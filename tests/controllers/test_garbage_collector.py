@@ -19,7 +19,7 @@ from tests.controllers.garbage_case import GarbageCollectorCase
 
 class BackgroundTests(GarbageCollectorCase):
     def test_chain(self) -> None:
-        """Dependents go after their owner, and theirs after them."""
+        """Dependents go after their owner, and theirs after them (reference CTRL-18)."""
         self.chain()
         self.world.config_map("stranger")
         self.assertTrue(self.delete("owner", "Background"))
@@ -42,13 +42,55 @@ class BackgroundTests(GarbageCollectorCase):
         self.assertEqual((self.collector.graph.nodes, self.collector.queue.idle), ({}, True))
 
     def test_another_owner(self) -> None:
-        """An object whose other owner remains stays, and loses the reference to the one that is gone."""
+        """An object whose other owner remains stays, and loses the reference to the one that is gone (reference
+        CTRL-14).
+        """
         first, second = self.world.config_map("first"), self.world.config_map("second")
         self.world.config_map("shared", first, second)
         self.delete("first")
         self.assertEqual(self.meta("shared")["ownerReferences"], [reference(second)])
         self.delete("second")
         self.assertEqual(self.left(), [])
+
+    def test_dependent_to_orphan(self) -> None:
+        """A dependent with the finalizer orphan is deleted, and lets its own dependents go (reference CTRL-14)."""
+        owner = self.world.config_map("owner")
+        middle = self.world.config_map("middle", owner, finalizers=["orphan"])
+        self.world.config_map("leaf", middle)
+        self.delete("owner", "Background")
+        self.assertEqual(self.left(), ["leaf"])
+        self.assertNotIn("ownerReferences", self.meta("leaf"))
+
+    def test_dependent_in_the_foreground(self) -> None:
+        """A dependent with foregroundDeletion is deleted after its own dependents (reference CTRL-14)."""
+        owner = self.world.config_map("owner")
+        middle = self.world.config_map("middle", owner, finalizers=["foregroundDeletion"])
+        self.world.config_map("leaf", middle, finalizers=["example.com/f"])
+        blocking = {**reference(middle), "blockOwnerDeletion": True}
+        self.world.patch("configmaps", "leaf", {"ownerReferences": [blocking]})
+        self.delete("owner", "Background")
+        self.assertEqual(self.left(), ["leaf", "middle"])
+        for name in ("leaf", "middle"):
+            self.assertIn("deletionTimestamp", self.meta(name))
+        self.world.patch("configmaps", "leaf", {"finalizers": None})
+        self.assertEqual(self.left(), [])
+
+    def test_preconditions(self) -> None:
+        """The object that was looked at is deleted in the state that it had then (reference CTRL-14)."""
+        owner = self.world.config_map("owner")
+        dependent = self.world.config_map("dependent", owner)["metadata"]
+        asked: list[DeleteOptions] = []
+        delete = type(self.world.client).delete
+
+        def noted(client: Any, resource: Any, namespace: str, name: str, options: DeleteOptions) -> Any:
+            asked.append(options)
+            return delete(client, resource, namespace, name, options)
+
+        self.patch(type(self.world.client), "delete", noted)
+        self.delete("owner", "Background")
+        (options,) = [each for each in asked if each.precondition_uid]
+        found = options.precondition_uid, options.precondition_version, options.propagation
+        self.assertEqual(found, (dependent["uid"], dependent["resourceVersion"], "Background"))
 
     def test_owner_that_never_was(self) -> None:
         """An owner that cannot be found counts as deleted."""
@@ -58,7 +100,7 @@ class BackgroundTests(GarbageCollectorCase):
         self.assertEqual(self.left(), [])
 
     def test_owner_that_was_made_again(self) -> None:
-        """An owner of the same name but another uid is another object."""
+        """An owner of the same name but another uid is another object (reference CTRL-14)."""
         owner = self.world.config_map("owner")
         self.delete("owner")
         self.world.config_map("owner")
@@ -286,7 +328,8 @@ class ScopeTests(GarbageCollectorCase):
         self.assertEqual(self.left(), ["dependent"])
 
     def test_wrong_name(self) -> None:
-        """A reference with an owner's uid under a wrong name is to an owner that does not exist."""
+        """A reference with an owner's uid under a wrong name is to an owner that does not exist (reference CTRL-14).
+        """
         owner = self.world.config_map("owner")
         self.world.config_map("right", owner)
         self.world.config_map("wrong", ownerReferences=[{**reference(owner), "name": "other"}])

@@ -163,7 +163,9 @@ class DiscoveryTests(GarbageCollectorCase):
 
 class ManyTests(GarbageCollectorCase):
     def test_thousands_of_dependents(self) -> None:
-        """5,000 dependents of one owner go in the foreground, and the graph keeps nothing of them."""
+        """5,000 dependents of one owner go in the foreground, and the graph keeps nothing of them (reference
+        CTRL-18).
+        """
         owner = self.world.config_map("owner")
         config_maps = self.world.resource("configmaps")
 
@@ -177,8 +179,9 @@ class ManyTests(GarbageCollectorCase):
         self.assertEqual((self.left(), self.collector.graph.nodes), ([], {}))
 
     def test_random_forests(self) -> None:
-        """Whatever is owned, deleted and restarted in any order: in the end exactly those are left that have
-        an owner left, or never had one and were not deleted."""
+        """Whatever is owned, deleted and restarted in any order: in the end exactly those are left that have an owner
+        left, or never had one and were not deleted (reference CTRL-3).
+        """
         for seed in range(6):
             Forest(self, Random(seed)).grow_and_fell()
             self.restart()

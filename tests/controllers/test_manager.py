@@ -15,6 +15,7 @@ from orchtw.controllers import CONTROLLERS, chosen, enabled
 from orchtw.controllers.election import Election
 from orchtw.controllers.manager import Manager, ManagerSettings
 from orchtw.errors import ConfigError, Fenced
+from orchtw.plugins import ControllerPlugin
 from tests.client.world import World, WorldTestCase
 from tests.controllers.controlled import host
 
@@ -33,6 +34,18 @@ class FlagTests(SynchronousTestCase):
         self.assertEqual(self.enabled("--controllers=namespace"), ["namespace"])
         self.assertEqual(self.enabled("--controllers=-namespace"), [])
         self.assertEqual(self.enabled("--controllers="), [])
+
+    def test_plugins(self) -> None:
+        """A plugin is among those of `*` unless it must be named (reference EXT-6)."""
+        plugins = {
+            name: ControllerPlugin(make=lambda host, values: None, by_name_only=name == "named")
+            for name in ("usual", "named")
+        }
+        for flags, expected in (
+            (("*",), {"usual"}), (("*", "named"), {"usual", "named"}), (("*", "-usual"), set()),
+            (("usual",), {"usual"}), (("-*",), set()), (("-*", "named"), {"named"}),
+        ):  # fmt: skip
+            self.assertEqual(chosen(flags, plugins) & plugins.keys(), expected, flags)
 
     def test_none(self) -> None:
         """`-*` disables all controllers except those named, for a process that leaves them to others."""

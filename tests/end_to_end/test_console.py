@@ -128,7 +128,9 @@ class ConsoleTests(ConsoleCase):
         self.assertEqual(self.run_script("return document.querySelectorAll('#view img, #view script').length"), 0)
 
     def test_rights(self) -> None:
-        """An ordinary user sees what the user's rights allow, and reads why the rest is refused."""
+        """An ordinary user sees what the user's rights allow, and reads why the rest is refused (reference
+        CONSOLE-2).
+        """
         self.server.request("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "reader"}})
         subject = {"kind": "ServiceAccount", "namespace": "default", "name": "reader"}
         rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}]
@@ -152,7 +154,9 @@ class ConsoleTests(ConsoleCase):
         self.shows("cannot delete resource")
 
     def test_rights_in_a_namespace(self) -> None:
-        """A user with rights in one namespace chooses it by a key: kinds, numbers and Events are its own."""
+        """A user with rights in one namespace chooses it by a key: kinds, numbers and Events are its own (reference
+        CONSOLE-2).
+        """
         self.server.request("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "viewer"}})
         path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
         role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}

@@ -76,7 +76,9 @@ class CrashTests(TestCase):
     timeout = 120
 
     async def test_no_acknowledged_write_is_lost(self) -> None:
-        """After each of several kills the server starts with every acknowledged write, and versions only rise."""
+        """After each of several kills the server starts with every acknowledged write, and versions only rise
+        (reference OPS-16).
+        """
         server = ServerProcess(forking, self.mktemp())
         self.addCleanup(server.kill9)
         choose = random.Random(24)

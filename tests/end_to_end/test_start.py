@@ -87,7 +87,9 @@ class FirstStartTests(ProcessCase):
         self.assertEqual((await again.get("/api/v1/namespaces/kept")).json, made.json)
 
     async def test_ready_when_announced(self) -> None:
-        """Once the line is printed, `/readyz` is 200 and a free port is in it and in the kubeconfig."""
+        """Once the line is printed, `/readyz` is 200 and a free port is in it and in the kubeconfig (reference
+        FLAG-4, DESIGN-22).
+        """
         server = self.server("--secure-port=0")
         await server.start()
         self.assertNotIn(server.port, (0, 6443))

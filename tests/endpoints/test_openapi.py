@@ -97,7 +97,7 @@ class GateTests(SynchronousTestCase):
 
 class NegotiationTests(OpenAPICase):
     def test_json(self) -> None:
-        """JSON is the default of v2 and v3, and what a wildcard gets."""
+        """JSON is the default of v2 and v3, and what a wildcard gets (reference OPENAPI-3)."""
         for path in ("/openapi/v2", APPS):
             for accept in ("", "*/*", "application/json", "application/*"):
                 found = self.ask(path, accept=accept)
@@ -105,7 +105,9 @@ class NegotiationTests(OpenAPICase):
                 self.assertIn(orjson.loads(found.body).get("swagger", "3"), ("2.0", "3"))  # type: ignore[arg-type]
 
     def test_protobuf(self) -> None:
-        """Both spellings of the binary type are understood; answers bear the one that is a valid media type."""
+        """Both spellings of the binary type are understood; answers bear the one that is a valid media type
+        (reference OPENAPI-3).
+        """
         for version, path in (("v2", "/openapi/v2"), ("v3", APPS)):
             bodies = set()
             for spelling in (AT, DOT):

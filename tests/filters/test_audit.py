@@ -11,7 +11,7 @@ from twisted.internet.defer import CancelledError, Deferred, succeed
 
 from orchtw.audit.policy import METADATA, NONE, REQUEST, REQUEST_RESPONSE
 from orchtw.authz.decision import Decision
-from orchtw.errors import BadRequest, NotFound, Unauthorized
+from orchtw.errors import BadRequest, Forbidden, NotFound, Unauthorized
 from orchtw.filters.failed_authentication import RefusedRequests
 from orchtw.request import SHORT_BYTES, Ending, Peer, Request, Response
 from orchtw.schema.codec.envelope import wrap
@@ -120,6 +120,18 @@ class AuditStageTests(AuditStageCase):
         self.assertEqual(self.successResultOf(self.serve(answers(b"{}"), method="POST")).code, 200)
         self.assertEqual(self.sink.batches, [1] * 6)
 
+    def test_forbidden(self) -> None:
+        """The decision is `forbid` and the authorizer's reason unless it allows the request (reference AUTHZ-6)."""
+        for allowed in (False, None):
+
+            async def handler(request: Request, allowed: bool | None = allowed) -> Response:
+                request.decision = Decision(allowed, "why not")
+                raise Forbidden("no")
+
+            self.failureResultOf(self.serve(handler), Forbidden)
+            expected = {"authorization.orch.io/decision": "forbid", "authorization.orch.io/reason": "why not"}
+            self.assertEqual(self.last["annotations"], expected)
+
     def test_detailed_annotations(self) -> None:
         """Annotations that show parts of the object are recorded from level Request on (reference AUDIT-3)."""
 
@@ -173,7 +185,7 @@ class AuditStageTests(AuditStageCase):
         self.assertEqual((complete["user"]["username"], complete["impersonatedUser"]), ("amy", {"username": "bob"}))
 
     def test_a_fault(self) -> None:
-        """A fault of the server is a Panic, and there is no other end."""
+        """A fault of the server is a Panic, and there is no other end (reference AUDIT-2)."""
 
         async def handler(request: Request) -> Response:
             raise RuntimeError("boom")
@@ -204,7 +216,7 @@ class AuditStageTests(AuditStageCase):
         self.assertEqual(self.last["responseStatus"]["message"], "Connection closed early")
 
     def test_long_running(self) -> None:
-        """A watch has an event when it begins, and another when it ends."""
+        """A watch has an event when it begins, and another when it ends (reference AUDIT-2)."""
 
         async def handler(request: Request) -> Response:
             return Response(stream=Stream())

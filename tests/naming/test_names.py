@@ -92,13 +92,16 @@ class NamingTests(SynchronousTestCase):
             self.assertEqual(Naming.orch().untranslated(kubernetes), kubernetes)
 
     def test_names_of_others_stay_on_the_way_back(self) -> None:
-        """Domains without a listed member and groups of custom resources belong to their authors."""
+        """Domains without a listed member and groups of custom resources belong to their authors (reference VOC-4).
+        """
         for name in ("app.kubernetes.io/name", "gateway.networking.k8s.io/v1", "metrics.k8s.io", "example.com/x",
                      "kubernetes-dashboard", "my-kubernetes", *UNCHANGED):  # fmt: skip
             self.assertEqual(self.kubernetes.untranslated(name), name)
 
     def test_long_names_are_not_kept(self) -> None:
-        """Names chosen by clients take bounded memory: a long name is translated each time, both ways."""
+        """Names chosen by clients take bounded memory: a long name is translated each time, both ways (reference
+        LIMIT-12).
+        """
         short, long = "node.orch.io/a", f"node.orch.io/{'a' * 128}"
         for way, cached in (
             (self.kubernetes.translate, module._kubernetes),
@@ -110,9 +113,20 @@ class NamingTests(SynchronousTestCase):
             self.assertEqual(cached.cache_info().currsize, kept)
 
     def test_what_bears_no_product_name_stays(self) -> None:
-        """Texts of other makers are left alone."""
+        """Texts of other makers are left alone (reference VOC-4, VOC-3)."""
         for text in UNCHANGED:
             self.assertEqual(self.kubernetes.translate(text), text)
+
+    def test_same_in_both(self) -> None:
+        """Groups without a domain, users of the system, metrics and headers have one name (VOC-2, VOC-3)."""
+        for group in ("", "apps", "batch", "policy", "autoscaling", "extensions"):
+            self.assertEqual((self.kubernetes.group(group), self.kubernetes.neutral(group)), (group, group))
+        for name in (
+            "system:masters", "system:anonymous", "system:serviceaccount:default:x", "apiserver_request_total",
+            "etcd_object_counts", "Audit-Id", "Impersonate-User", "X-Remote-User", "FieldsV1",
+        ):  # fmt: skip
+            self.assertEqual(self.kubernetes.translate(name), name)
+        self.assertEqual(self.kubernetes.translate("system:orch-scheduler"), "system:kube-scheduler")
 
     def test_texts(self) -> None:
         """Identifiers inside a sentence are translated one by one, without the marks around them."""

@@ -34,8 +34,13 @@ class DestinationTests(ConnectionCase):
         found = self.backend.dialled[-1]
         return found.scheme, found.host, found.port
 
+    def assert_unverified(self) -> None:
+        """The last dialled server is neither shown a certificate nor asked for one that is trusted."""
+        tls = self.backend.dialled[-1].tls
+        self.assertEqual((tls.certificates, tls.authorities, tls.system), ((), (), False))
+
     def test_pod(self) -> None:
-        """Names with scheme and port; without a port the first that is declared."""
+        """Names with scheme and port; without a port the first that is declared (reference PROXY-10, PROXY-11)."""
         ports = {"name": "c", "image": "i", "ports": [{"containerPort": 8443}]}
         self.done("POST", "pods", {"metadata": {"name": "q"}, "spec": {"containers": [ports]}})
         self.done("PATCH", "pods/q/status", {"status": {"podIPs": [{"ip": "fd00::1"}]}}, MERGE)
@@ -49,17 +54,17 @@ class DestinationTests(ConnectionCase):
             self.assertEqual(self.code("GET", f"pods/{name}/proxy/"), 200)
             self.assertEqual(self.place(), expected)
             self.assertTrue(self.backend.dialled[-1].public)
-            self.assertEqual(self.backend.dialled[-1].tls.certificates, ())
+            self.assert_unverified()
 
     def test_primary_address(self) -> None:
-        """An agent that writes only the primary address is enough."""
+        """An agent that writes only the primary address is enough (reference PROXY-11)."""
         self.pod("old", containers=("c",), address="")
         self.done("PATCH", "pods/old/status", {"status": {"podIP": "10.1.0.7"}}, MERGE)
         self.assertEqual(self.code("GET", "pods/old/proxy/"), 200)
         self.assertEqual(self.place(), ("http", "10.1.0.7", 80))
 
     def test_names(self) -> None:
-        """Four parts, another scheme or no name: 400. A malformed port: 503."""
+        """Four parts, another scheme or no name: 400. A malformed port: 503 (reference PROXY-10)."""
         for name in ("a:b:c:d", "ftp:p:1", ":80", "https::80"):
             self.refused(f"pods/{name}/proxy/", 400, f'invalid pod request "{name}"')
             self.assertRaises(BadRequest, AskedService.of, name, "pod")
@@ -139,7 +144,7 @@ class DestinationTests(ConnectionCase):
         self.refused("services/s/proxy/", 503, 'no endpoints available for service "s"')
 
     def test_node(self) -> None:
-        """Its agent, also by the agent's port; another port is another server."""
+        """Its agent, also by the agent's port; another port is another server (reference PROXY-11)."""
         for name, expected, public in (
             ("n", ("https", "10.0.0.9", 10250), False),
             ("http:n:10250", ("https", "10.0.0.9", 10250), False),
@@ -148,4 +153,6 @@ class DestinationTests(ConnectionCase):
         ):
             self.assertEqual(self.code("GET", f"/api/v1/nodes/{name}/proxy/metrics"), 200)
             self.assertEqual((self.place(), self.backend.dialled[-1].public), (expected, public))
+            if public:
+                self.assert_unverified()
         self.assertEqual(self.asked(), "GET /metrics HTTP/1.1")

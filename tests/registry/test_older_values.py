@@ -1,4 +1,4 @@
-"""Stored values stay readable in every version of 1.16 to 1.24 (reference VER-18)."""
+"""Stored values stay readable in every version of 1.16 to 1.24 (reference VER-18, VER-17, VER-6)."""
 # covers: orchtw.schema.conversion.older
 
 from __future__ import annotations

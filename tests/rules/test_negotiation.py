@@ -62,7 +62,9 @@ class AcceptTests(SynchronousTestCase):
         self.assertEqual(Negotiator(Naming.kubernetes()).accept(PROTOBUF).content_type, PROTOBUF)
 
     def test_refusals(self) -> None:
-        """A 406 names what is possible, for metadata alone at least: no stream in YAML (reference ERR-29, CRD-61)."""
+        """A 406 names what is possible, for metadata alone at least: no stream in YAML (reference ERR-29, CRD-61,
+        ENC-6).
+        """
         start = "only the following media types are accepted: "
         for header, more, served in [
             ("text/html", {}, f"{JSON}, application/yaml, {PROTOBUF}"),

@@ -197,6 +197,18 @@ class ParseTests(SynchronousTestCase):
             self.assertEqual(found, (namespace, resource, subresource, name, parts), path)
             self.assertEqual((info.is_resource, info.exact), (True, False), path)
 
+    def test_namespaces_in_namespaces(self) -> None:
+        """No namespace is in another one; a custom type of that name may be (reference REQ-5, REQ-7)."""
+        for path, exact in (
+            ("/api/v1/namespaces/x/namespaces", False),
+            ("/api/v1/namespaces/x/namespaces/x", False),
+            ("/api/v1/watch/namespaces/x/namespaces/x/status", False),
+            ("/api/v1/namespaces/namespaces", True),
+            ("/api/v1/namespaces/namespaces/pods", True),
+            ("/apis/example.com/v1/namespaces/x/namespaces/x", True),
+        ):
+            self.assertEqual(ask("GET", path).exact, exact, path)
+
     def test_other_paths(self) -> None:
         """A path that is not a complete resource path has its lower-case method as the verb."""
         for path in NON_RESOURCES:

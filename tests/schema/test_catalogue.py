@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.naming.names import Naming
 from orchtw.schema.additions import RELEASE_1_24
 from orchtw.schema.catalogue import Catalogue, GroupVersionKind, ResourceType
+from orchtw.schema.versions import maturity
 
 META = "orch.io.apimachinery.pkg.apis.meta.v1"
 ALL = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -55,6 +56,86 @@ class CatalogueTests(SynchronousTestCase):
         self.assertIn("spec.nodeName", pods.field_selectors)
         self.assertEqual(pods.message, "orch.io.api.core.v1.Pod")
         self.assertEqual(pods.columns[1].name, "Ready")
+
+    def test_categories(self) -> None:
+        """Workloads and what goes with them are in `all`, extensions of the API in their own (reference KIND-2)."""
+        found: dict[str, set[str]] = {}
+        for each in self.catalogue.resources:
+            for category in each.categories:
+                found.setdefault(category, set()).add(each.plural)
+        workloads = {"daemonsets", "deployments", "replicasets", "statefulsets", "jobs", "cronjobs"}
+        everything = {"pods", "services", "replicationcontrollers", "horizontalpodautoscalers"} | workloads
+        webhooks = {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
+        extensions = {"customresourcedefinitions", "apiservices"} | webhooks
+        self.assertEqual(found, {"all": everything, "api-extensions": extensions})
+
+    def test_subresources(self) -> None:
+        """Each resource has the sub-resources and their verbs that the release gives it (reference KIND-3)."""
+        found: dict[tuple[str, tuple[str, ...]], set[str]] = {}
+        for each in self.catalogue.resources:
+            for sub in each.subresources:
+                found.setdefault((sub.name, sub.verbs), set()).add(each.plural)
+        changed = ("get", "patch", "update")
+        proxied = ("create", "delete", "get", "patch", "update")
+        connected = {(name, ("create", "get")): {"pods"} for name in ("attach", "exec", "portforward")}
+        scaled = {"deployments", "replicasets", "replicationcontrollers", "statefulsets"}
+        self.assertEqual(found.pop(("status", changed)), scaled | {
+            "namespaces", "nodes", "pods", "persistentvolumes", "persistentvolumeclaims", "resourcequotas",
+            "services", "daemonsets", "jobs", "cronjobs", "horizontalpodautoscalers", "poddisruptionbudgets",
+            "ingresses", "networkpolicies", "certificatesigningrequests", "customresourcedefinitions", "apiservices",
+            "flowschemas", "prioritylevelconfigurations", "volumeattachments", "storageversions",
+        })  # fmt: skip
+        self.assertEqual(found, {
+            ("scale", changed): scaled, ("finalize", ("update",)): {"namespaces"},
+            ("binding", ("create",)): {"pods"}, ("eviction", ("create",)): {"pods"},
+            ("token", ("create",)): {"serviceaccounts"}, ("ephemeralcontainers", changed): {"pods"},
+            ("approval", changed): {"certificatesigningrequests"}, ("log", ("get",)): {"pods"}, **connected,
+            ("proxy", proxied): {"nodes", "pods", "services"},
+        })  # fmt: skip
+
+    def test_columns(self) -> None:
+        """A column has one of five types; the name's has a format; priority tells wide ones (reference TABLE-2)."""
+        for each in self.catalogue.resources:
+            for column in each.columns:
+                self.assertIn(column.type, ("integer", "number", "string", "boolean", "date"), each.qualified)
+                named = column.name == "Name" or (each.plural, column.name) == ("volumeattachments", "Attacher")
+                self.assertEqual(column.format, "name" if named else "", each.qualified)
+                self.assertGreaterEqual(column.priority, 0)
+        columns = {column.name: column.priority for column in self.resource("", "v1", "pods").columns}
+        self.assertEqual((columns["Ready"], columns["Age"], columns["IP"], columns["Node"]), (0, 0, 1, 1))
+
+    def test_storage_versions(self) -> None:
+        """Every kind is stored in one version, the newest stable one but for these (reference VER-6, VER-10)."""
+        stored: dict[tuple[str, str], set[tuple[str | None, str | None]]] = {}
+        versions: dict[tuple[str, str], set[str]] = {}
+        for each in self.catalogue.resources:
+            stored.setdefault((each.group, each.kind), set()).add((each.storage_group, each.storage_version))
+            versions.setdefault((each.group, each.kind), set()).add(each.version)
+        flow = "flowcontrol.apiserver.orch.io"
+        expected: dict[tuple[str, str], tuple[str, str]] = {
+            ("events.orch.io", "Event"): ("", "v1"), (flow, "FlowSchema"): (flow, "v1beta2"),
+            (flow, "PriorityLevelConfiguration"): (flow, "v1beta2"),
+            ("policy", "PodSecurityPolicy"): ("policy", "v1beta1"),
+            ("storage.orch.io", "CSIStorageCapacity"): ("storage.orch.io", "v1beta1"),
+            ("internal.apiserver.orch.io", "StorageVersion"): ("internal.apiserver.orch.io", "v1alpha1"),
+        }  # fmt: skip
+        for (group, kind), forms in stored.items():
+            (form,) = forms
+            if form == (None, None):
+                continue
+            if kind == "HorizontalPodAutoscaler":
+                self.assertIn(form, ((group, "v2"), (group, "v1")))
+            else:
+                self.assertEqual(form, expected.get((group, kind), (group, "v1")), kind)
+                self.assertLessEqual({form[1]} if form[0] == group else set(), versions[group, kind])
+
+    def test_replacements(self) -> None:
+        """No version is deprecated in favour of a less stable one, or of one that is not served (reference VER-5)."""
+        for each in self.catalogue.resources:
+            if each.replacement is not None:
+                by = self.catalogue.find(each.replacement.group, each.replacement.version, each.plural)
+                assert by is not None
+                self.assertLessEqual(maturity(by.version)[0], maturity(each.version)[0], each.qualified)
 
     def test_subresource_of_another_group(self) -> None:
         """Deployments scale by autoscaling/v1; their status is of their own kind."""

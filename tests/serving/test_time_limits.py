@@ -83,7 +83,7 @@ class TimeTests(SynchronousTestCase):
         self.assertTrue(wire.transport.disconnected)
 
     def test_idle_time_waits_for_the_client(self) -> None:
-        """While an answer drains, the idle time does not run (reference LIMIT-10)."""
+        """While an answer drains, the idle time does not run (reference LIMIT-10, DESIGN-12)."""
         wire = Wire(answering(Response(body=b"x" * 1000)), limits=self.limits)
         wire.transport.blocked = True
         wire.send(GET)

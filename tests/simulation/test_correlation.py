@@ -1,4 +1,4 @@
-"""Recorder of Events that counts repeated ones and combines similar ones."""
+"""Recorder of Events that counts repeated ones and combines similar ones (reference SIM-40)."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ class WritesTests(DefinitionCase):
 
 
 class OlderTests(DefinitionCase):
-    """A definition may keep breaking a newer rule, but not begin to."""
+    """A definition may keep breaking a newer rule, but not begin to (reference CRD-26)."""
 
     def check(self, bad: Changes, field: str, worse: Changes) -> None:
         """`bad` stays, and does not come new; a definition with `bad` can be changed to be `worse`."""

@@ -38,7 +38,7 @@ class AddressTests(AddressCase):
     """Addresses and ports that Services take, keep and give back."""
 
     def test_second_address(self) -> None:
-        """A second family brings an address, and gives it back when it goes."""
+        """A second family brings an address, and gives it back when it goes (reference KIND-51)."""
         made = self.service("a")
         two = self.done("PUT", f"{SERVICES}/a", changed(made, {"spec.ipFamilyPolicy": "RequireDualStack"}))
         second = value_at(two, "spec.clusterIPs[1]")
@@ -57,7 +57,7 @@ class AddressTests(AddressCase):
         self.assertEqual(self.done("PUT", f"{SERVICES}/a", changed(made, change))["spec"]["clusterIPs"], ips)
 
     def test_taken_port(self) -> None:
-        """A port that somebody has is refused; one that is far off is never taken."""
+        """A port that somebody has is refused; one that is far off is never taken (reference KIND-51)."""
         self.service("a", type="NodePort", ports=[{"port": 80, "nodePort": 30200}])
         other = self.wanted("b", type="LoadBalancer", ports=[{"port": 80, "nodePort": 30200}])
         text = "spec.ports[0].nodePort: Invalid value: 30200: provided port is already allocated"
@@ -66,7 +66,9 @@ class AddressTests(AddressCase):
         self.refused(422, "provided port is not in the valid range", wrong)
 
     def test_shared_port(self) -> None:
-        """Ports of one number share a node port, whichever of them names it; others get their own."""
+        """Ports of one number share a node port, whichever of them names it; others get their own (reference
+        KIND-51).
+        """
         ports = [
             {"name": "a", "port": 53},
             {"name": "b", "port": 53, "protocol": "UDP"},
@@ -86,7 +88,7 @@ class AddressTests(AddressCase):
         self.service("c", type="NodePort", ports=[{"port": 80, "nodePort": 30220}])
 
     def test_health_check_port(self) -> None:
-        """It is one of the node ports, given or asked for."""
+        """It is one of the node ports, given or asked for (reference KIND-51)."""
         local = {"type": "LoadBalancer", "externalTrafficPolicy": "Local"}
         first = self.service("a", **local)["spec"]["healthCheckNodePort"]
         self.assertTrue(30000 <= first <= 32767)
@@ -96,7 +98,7 @@ class AddressTests(AddressCase):
         self.assertEqual(self.service("b", **local, healthCheckNodePort=first)["spec"]["healthCheckNodePort"], first)
 
     def test_delete(self) -> None:
-        """A deleted Service's numbers are free, and its endpoints are gone."""
+        """A deleted Service's numbers are free, and its endpoints are gone (reference KIND-51)."""
         made = self.service("a", type="NodePort", **TWO_FAMILIES)
         self.done("POST", ENDPOINTS, {"metadata": {"name": "a"}, "subsets": SUBSETS})
         self.done("DELETE", f"{SERVICES}/a")
@@ -107,7 +109,7 @@ class AddressTests(AddressCase):
         self.assertEqual(again["spec"]["clusterIPs"], spec["clusterIPs"])
 
     def test_endpoints_that_are_held(self) -> None:
-        """Endpoints with a finalizer outlive their service."""
+        """Endpoints with a finalizer outlive their service (reference KIND-51)."""
         self.service("a")
         self.done("POST", ENDPOINTS, {"metadata": {"name": "a", "finalizers": ["a.io/b"]}, "subsets": SUBSETS})
         self.done("DELETE", f"{SERVICES}/a")
@@ -154,7 +156,8 @@ class AddressTests(AddressCase):
         self.assertNotIn("warning", self.send("POST", SERVICES, changed(wanted, hints)).headers)
 
     def test_patch_and_apply(self) -> None:
-        """Patches and applied configurations that say nothing of them leave values as they are."""
+        """Patches and applied configurations that say nothing of them leave values as they are (reference KIND-51).
+        """
         made = self.service("a", type="NodePort")
         patch = {"metadata": {"labels": {"a": "b"}}, "spec": {"ports": [{"port": 80, "name": "x"}]}}
         live = self.done("PATCH", f"{SERVICES}/a", patch, {"content-type": "application/strategic-merge-patch+json"})
@@ -178,7 +181,7 @@ class SingleStackTests(AddressCase):
     more: ClassVar[Mapping[str, Any]] = {}
 
     def test_refused(self) -> None:
-        """A Service that requires the other family is refused."""
+        """A Service that requires the other family is refused (reference KIND-51)."""
         two = self.wanted("a", **TWO_FAMILIES)
         text = 'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack'
         self.refused(422, text, two)
@@ -188,12 +191,14 @@ class SingleStackTests(AddressCase):
         self.refused(422, text, self.wanted("a", clusterIP="fd00::1"))
 
     def test_preferred(self) -> None:
-        """PreferDualStack gets the only family."""
+        """PreferDualStack gets the only family (reference KIND-51)."""
         spec = self.service("a", ipFamilyPolicy="PreferDualStack")["spec"]
         self.assertEqual((spec["ipFamilies"], len(spec["clusterIPs"])), (["IPv4"], 1))
 
     def test_headless(self) -> None:
-        """A headless service without selector has both families all the same, unless it wants one."""
+        """A headless service without selector has both families all the same, unless it wants one (reference
+        KIND-51).
+        """
         spec = self.service("a", clusterIP="None", selector=GONE)["spec"]
         self.assertEqual((spec["ipFamilies"], spec["ipFamilyPolicy"]), (["IPv4", "IPv6"], "RequireDualStack"))
         spec = self.service("b", clusterIP="None", selector=GONE, ipFamilyPolicy="SingleStack")["spec"]
@@ -206,7 +211,7 @@ class SmallRangeTests(AddressCase):
     more = {"service_cluster_ip_range": ("10.0.0.0/29",), "service_node_port_range": "30000-30001"}
 
     def test_addresses(self) -> None:
-        """A write that comes too late is refused, and succeeds once a number is free."""
+        """A write that comes too late is refused, and succeeds once a number is free (reference KIND-51)."""
         found = {self.service(f"s{number}")["spec"]["clusterIP"] for number in range(5)}
         self.assertEqual(found, {f"10.0.0.{number}" for number in range(2, 7)})
         self.refused(500, "Internal error occurred: failed to allocate a serviceIP: range is full", self.wanted("a"))
@@ -241,7 +246,7 @@ class OldServiceTests(AddressCase):
         return found
 
     def test_completed(self) -> None:
-        """They get what they lack by what they have."""
+        """They get what they lack by what they have (reference CTRL-38)."""
         self.put("a", clusterIP="10.0.0.70")
         self.put("b", clusterIP="None")
         self.put("c", clusterIP="None", selector=GONE)

@@ -37,6 +37,18 @@ class ObjectTests(AdmissionCase):
         lease = "/apis/coordination.orch.io/v1/namespaces/default/leases/l"
         self.assertEqual(self.seen("PUT", lease, {"metadata": {"name": "l"}}).operation, "CREATE")
 
+    def test_and_not_stored(self) -> None:
+        """An admitted object may be refused later, or be stored as a later plugin has made it (reference ADM-11)."""
+        self.assertEqual(self.code("POST", "configmaps", config_map("A")), 422)
+        self.assertEqual((len(self.plugin.admitted), len(self.plugin.validated)), (1, 0))
+        self.forget()
+        seen: list[bool] = []
+        self.plugin.mutate = lambda attributes: seen.append("tolerations" in (attributes.obj or {})["spec"])
+        spec = {"containers": [{"name": "c", "image": "i"}]}
+        self.done("POST", "pods", {"metadata": {"name": "p"}, "spec": spec})
+        self.assertTrue(self.done("GET", "pods/p")["spec"]["tolerations"])
+        self.assertEqual(seen, [False])
+
     def test_dry_run(self) -> None:
         """A dry run passes every plugin, and the options say so."""
         asked = self.seen("POST", "configmaps?dryRun=All", config_map())

@@ -203,7 +203,7 @@ class FormTests(CustomCase):
         self.assertEqual(found["spec"]["size"], 7)
 
     async def test_protobuf(self) -> None:
-        """Objects have no such form; their metadata has (reference CRD-61)."""
+        """Objects have no such form; their metadata has (reference CRD-61, ENC-6)."""
         await serve(self.server)
         await self.create()
         for url in (LAMPS, f"{LAMPS}/a", f"{LAMPS}?watch=1"):

@@ -64,7 +64,7 @@ class EvictionTests(Case):
         self.assertTrue(await self.is_going())
 
     async def test_used_up(self) -> None:
-        """A budget that is used up refuses with 429 and says what it needs; the pod stays."""
+        """A budget that is used up refuses with 429 and says what it needs; the pod stays (reference ERR-36)."""
         await self.pod(app="web")
         await self.budget(desiredHealthy=3, currentHealthy=2)
         status = await self.evict(429)

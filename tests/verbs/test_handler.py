@@ -32,10 +32,10 @@ class ResourceHandlerTests(WorldTestCase):
         self.assertRaises(NotFound, self.handle, "GET", "/api/v1/foos")
 
     def test_no_verb(self) -> None:
-        """A verb without a function is not allowed, and neither is HEAD on an object."""
+        """A verb without a function is not allowed, and neither is HEAD on an object (reference ERR-19)."""
         self.assertRaises(MethodNotAllowed, self.handle, "GET", f"{MAPS}/x")
         self.assertRaises(MethodNotAllowed, self.handle, "HEAD", f"{MAPS}/x")
 
     def test_no_subresource(self) -> None:
-        """A sub-resource that the kind does not declare does not exist."""
+        """A sub-resource that the kind does not declare does not exist (reference WRITE-13)."""
         self.assertRaises(NotFound, self.handle, "GET", f"{MAPS}/x/foo")

@@ -13,6 +13,12 @@ from twisted.trial.unittest import TestCase
 from orchtw.testing.in_process import ClientAnswer
 from tests.in_process import InProcessServer
 
+EXPIRED = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+    "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
+    "results. Continuing with the provided token results in an inconsistent list - objects that were created, "
+    "modified, or deleted between the time the first chunk was returned and now may show up in the list."
+)
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -140,14 +146,15 @@ class ListTests(Case):
             self.assertEqual(status["details"]["retryAfterSeconds"], 1)
 
     async def test_compacted(self) -> None:
-        """An exact version older than the history is a 410 Expired."""
+        """An exact version older than the history is a 410 Expired (reference ERR-22, READ-9)."""
         before = await self.version()
         await self.put("d")
         cache = next(cache for cache in self.server.instance.resources.cacher.caches if cache.get("default/a"))
         cache.log.oldest = before + 1
         await self.server.instance.resources.store.compact(before + 1)
-        status = await self.refused(f"resourceVersion={before}&resourceVersionMatch=Exact", 410, "too old")
-        self.assertEqual(status["reason"], "Expired")
+        text = "The resourceVersion for the provided list is too old."
+        status = await self.refused(f"resourceVersion={before}&resourceVersionMatch=Exact", 410, text)
+        self.assertEqual((status["reason"], status["message"]), ("Expired", text))
 
     async def test_exact_out_of_the_store(self) -> None:
         """Revisions older than the cache's log come from the store's history."""
@@ -184,7 +191,7 @@ class ChunkTests(Case):
         self.assertNotIn("remainingItemCount", meta)
 
     async def test_expired_token(self) -> None:
-        """An expired token is a 410 with a token that goes on at the latest version."""
+        """An expired token is a 410 with a token that goes on at the latest version (reference READ-16, ERR-23)."""
         meta = (await self.get(f"{CONFIG_MAPS}?limit=1")).json["metadata"]
         version = int(meta["resourceVersion"])
         await self.put("bb")
@@ -192,7 +199,8 @@ class ChunkTests(Case):
         cache.log.oldest = version + 1
         cache.kept.trim(inf)
         await self.server.instance.resources.store.compact(version + 1)
-        status = await self.refused(f"limit=9&continue={meta['continue']}", 410, "inconsistent list")
+        status = await self.refused(f"limit=9&continue={meta['continue']}", 410, EXPIRED)
+        self.assertEqual((status["reason"], status["message"]), ("Expired", EXPIRED))
         fresh = status["metadata"]["continue"]
         self.assertEqual(await self.names(f"limit=9&continue={fresh}"), ["b", "bb", "c"])
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from orchtw.storage.etcd.status import TOO_LARGE, EtcdTooLarge
+from orchtw.storage.interface import Op
 from orchtw.wire.objects import Object
 from orchtw.writes import drafts
 from tests.emulated import since
@@ -30,13 +34,16 @@ class CreateTests(ServedCase):
         self.assertEqual(self.code("POST", "configmaps?dryRun=Some", config_map()), 422)
 
     def test_generated_name(self) -> None:
-        """A generated name that is taken is a 409 that asks to try again."""
+        """A generated name that is taken is a 409 that asks to try again (reference OBJ-30)."""
         self.patch(drafts, "generate_name", lambda base, random: f"{base}12345")
         body = {"metadata": {"generateName": "web-"}}
         self.assertEqual(self.done("POST", "configmaps", body)["metadata"]["name"], "web-12345")
         answer = self.send("POST", "configmaps", body)
         self.assertEqual((answer.code, answer.json["reason"]), (409, "AlreadyExists"))
-        self.assertIn("generate", answer.json["message"])
+        text = "the server was not able to generate a unique name for the object"
+        self.assertEqual(answer.json["message"], f'configmaps "web-12345" already exists, {text}')
+        details = {"name": "web-12345", "kind": "configmaps", "retryAfterSeconds": 1}
+        self.assertEqual((answer.json["details"], answer.headers["retry-after"]), (details, "1"))
 
     @since((1, 30))
     def test_another_generated_name(self) -> None:
@@ -56,6 +63,25 @@ class CreateTests(ServedCase):
         del made[:]
         self.assertEqual(self.code("POST", "configmaps", body), 409)
         self.assertEqual(len(made), 8)
+
+
+class EarlierCreateTests(ServedCase):
+    """A server that emulates a release before 1.30."""
+
+    more = {"emulated_version": "1.29"}
+
+    def test_one_generated_name(self) -> None:
+        """The first generated name that is taken is a 409: no other is tried (reference OBJ-30, WRITE-30)."""
+        made: list[str] = []
+
+        def generated(base: str, random: object) -> str:
+            made.append(f"{base}{len(made)}")
+            return made[-1]
+
+        self.patch(drafts, "generate_name", generated)
+        self.done("POST", "configmaps", config_map("web-0"))
+        self.assertEqual(self.code("POST", "configmaps", {"metadata": {"generateName": "web-"}}), 409)
+        self.assertEqual(made, ["web-0"])
 
 
 class UpdateTests(ServedCase):
@@ -94,6 +120,62 @@ class UpdateTests(ServedCase):
         """An apply creates (201) or changes (200)."""
         self.assertEqual(self.code("PATCH", "configmaps/y?fieldManager=me", config_map("y"), APPLY), 201)
         self.assertEqual(self.code("PATCH", "configmaps/y?fieldManager=me", config_map("y"), APPLY), 200)
+
+
+class LargePatchTests(ServedCase):
+    """Patches whose result is too large for the store because of its managed fields (reference PATCH-8)."""
+
+    keys = {f"some-long-key-{number}": "" for number in range(2500)}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.patch(drafts, "MAX_STORED_BYTES", 100_000)  # the keys need 60,000, and as many in managed fields
+        self.done("POST", "configmaps", config_map())
+
+    def test_stored_without_owners(self) -> None:
+        """They are stored with empty managed fields, by every kind of patch; an apply may create so (PATCH-8)."""
+        whole = {**config_map(), "data": self.keys}
+        operations = [{"op": "add", "path": "/data", "value": self.keys}]
+        for body, headers in (
+            ({"data": self.keys}, MERGE),
+            ({"data": self.keys}, {"content-type": "application/strategic-merge-patch+json"}),
+            (operations, {"content-type": "application/json-patch+json"}),
+            (whole, APPLY),
+        ):
+            self.done("PUT", "configmaps/x", config_map())
+            query = "fieldManager=me&force=true" if headers is APPLY else "fieldManager=me"
+            answer = self.done("PATCH", f"configmaps/x?{query}", body, headers)
+            self.assertLessEqual(self.keys.keys(), answer["data"].keys())
+            self.assertNotIn("managedFields", answer["metadata"])
+            self.assertEqual(self.done("GET", "configmaps/x"), answer)
+        self.done("DELETE", "configmaps/x")
+        created = self.done("PATCH", "configmaps/x?fieldManager=me", whole, APPLY)
+        self.assertNotIn("managedFields", created["metadata"])
+
+    def test_still_too_large(self) -> None:
+        """An object that is too large without them is a 413, and so is an update that is too large with them."""
+        before = self.done("GET", "configmaps/x")
+        answer = self.send("PATCH", "configmaps/x", {"data": {"key": "x" * 100_000}}, MERGE)
+        self.assertEqual((answer.code, answer.json["reason"]), (413, "RequestEntityTooLarge"))
+        self.assertEqual(self.code("PUT", "configmaps/x", {**config_map(), "data": self.keys}), 413)
+        self.assertEqual(self.done("GET", "configmaps/x"), before)
+
+    def test_limit_of_the_store(self) -> None:
+        """The same where it is the store that says so, in its own words."""
+        commit, refused = self.store.commit, list[Op]()
+
+        def too_small(op: Op) -> Any:
+            if refused:
+                return commit(op)
+            refused.append(op)
+            raise EtcdTooLarge(TOO_LARGE)
+
+        self.patch(self.store, "commit", too_small)
+        answer = self.done("PATCH", "configmaps/x", {"data": {"a": "b"}}, MERGE)
+        self.assertEqual((answer["data"], "managedFields" in answer["metadata"]), ({"key": "old", "a": "b"}, False))
+        del refused[:]
+        refusal = self.send("PUT", "configmaps/x", config_map())
+        self.assertEqual((refusal.code, refusal.json["message"]), (500, TOO_LARGE))
 
 
 class DeleteTests(ServedCase):

@@ -57,7 +57,7 @@ class EventLogTests(SynchronousTestCase):
         self.assertEqual([event.revision for event in log.since(7)], [8])
 
     def test_before_the_oldest_is_gone(self) -> None:
-        """A cursor older than the kept history raises Expired with both revisions (reference WATCH-2)."""
+        """A cursor older than the kept history raises Expired with both revisions (reference WATCH-2, ERR-22)."""
         log = filled(EventLog(0, max_events=2, min_events=0), 5)
         self.assertEqual(len(log.since(3)), 2)
         error = self.assertRaises(Expired, log.since, 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.errors import Expired, InternalError, StatusError, TooManyRequests
+from orchtw.errors import Expired, InternalError, StatusError, TooLargeToStore, TooManyRequests
 from orchtw.outbound.grpc.status import RESOURCE_EXHAUSTED, RpcError
 
 COMPACTED: Final = "required revision has been compacted"
@@ -22,12 +22,16 @@ class EtcdFailure(InternalError):
     reason = ""
 
 
+class EtcdTooLarge(EtcdFailure, TooLargeToStore):
+    """500: the value is larger than the cluster takes."""
+
+
 def status_of(error: RpcError) -> StatusError:
     """Return the API error for a failed call."""
     if COMPACTED in error.text:
         return Expired.list()
     if error.code == RESOURCE_EXHAUSTED and _LARGE in error.text:
-        return EtcdFailure(TOO_LARGE)
+        return EtcdTooLarge(TOO_LARGE)
     if error.text == BUSY:
         return TooManyRequests(error.text, {"retryAfterSeconds": 1})
     return EtcdFailure(error.text)

@@ -94,7 +94,7 @@ class CallsTests(SynchronousTestCase):
         self.assertFalse(self.successResultOf(asking).allowed)
 
     def test_dry_run(self) -> None:
-        """A webhook with effects is not asked in a dry run, others are (reference HOOK-16)."""
+        """A webhook with effects is not asked in a dry run, others are (reference HOOK-16, WRITE-22)."""
         for effects in ("Some", "Unknown"):
             asking = self.ask(hook(rule("pods"), sideEffects=effects, failurePolicy="Ignore"), dry_run=True)
             failure = self.failureResultOf(asking, BadRequest)

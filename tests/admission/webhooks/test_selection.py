@@ -96,7 +96,7 @@ class PlanTests(SynchronousTestCase):
             self.assertEqual(match.resource.version, version)
 
     def test_other_groups(self) -> None:
-        """A resource may be in another group too."""
+        """A resource may be in another group too (reference VER-16)."""
         asked = attributes("CREATE", "events", "v1")
         (match,) = self.plan(asked, webhook(rule("events", apiGroups=["events.orch.io"]))).whole.all
         self.assertEqual(match.resource.api_version, "events.orch.io/v1")

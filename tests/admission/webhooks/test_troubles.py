@@ -98,7 +98,7 @@ class TroubleTests(WebhookCase):
         self.assertEqual(answer.code, 200, answer)
 
     async def test_bad_answers(self) -> None:
-        """Whatever a webhook sends, the failure policy says what becomes of the write."""
+        """Whatever a webhook sends, the failure policy says what becomes of the write (reference HOOK-33)."""
         hook = await self.webhook("configmaps", mutating=True, operations=("CREATE",))
         for what, (answers, text) in BAD_ANSWERS.items():
             hook.answers = answers
@@ -114,7 +114,9 @@ class TroubleTests(WebhookCase):
         await self.check(hook, CALL + POST + r"dial tcp 127.0.0.1:\d+: connect: connection refused")
 
     async def test_late(self) -> None:
-        """A webhook that is too slow is given up after its time, and what it was asked is dropped."""
+        """A webhook that is too slow is given up after its time, and what it was asked is dropped (reference
+        HOOK-33).
+        """
         hook = await self.webhook("configmaps", operations=("CREATE",), timeoutSeconds=1)
         hook.answers = reply(silent=True)
         await self.check(hook, CALL + POST + "context deadline exceeded")
@@ -232,7 +234,7 @@ class HangingTests(WebhookCase):
         self.assertEqual((await self.server.request("GET", f"{MAPS}/x")).code, 404)
 
     async def test_request_ends(self) -> None:
-        """A webhook has no more time than the request has left (reference HOOK-14)."""
+        """A webhook has no more time than the request has left (reference HOOK-14, HOOK-33)."""
         hook = await self.webhook("configmaps", operations=("CREATE",), failurePolicy="Ignore", timeoutSeconds=30)
         hook.answers = reply(silent=True)
         answer = await self.create_map(query="?timeout=1s")

@@ -1,4 +1,4 @@
-"""The imitated etcd, and what API servers ask it."""
+"""The imitated etcd, and what API servers ask it (reference CLIENT-17)."""
 # covers: orchtw.commands.envtest.store_place
 
 from __future__ import annotations

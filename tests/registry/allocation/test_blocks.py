@@ -1,4 +1,4 @@
-"""Blocks of numbers in a store that others share (reference CTRL-9)."""
+"""Blocks of numbers in a store that others share (reference CTRL-9, CTRL-37)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ class StoredBlockTests(SynchronousTestCase):
         self.group = Group(0)
         self.links = [Link(self.group.store, shared=True) for _ in range(2)]
         self.mine, self.other = (StoredBlock(link, KEY) for link in self.links)
+
+    def test_size(self) -> None:
+        """A block holds 4,096 numbers (reference CTRL-37)."""
+        self.assertEqual(SIZE, 4096)
 
     def take(self, block: StoredBlock, number: int) -> Deferred[bool]:
         """Begin to take a number."""

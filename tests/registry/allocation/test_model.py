@@ -1,4 +1,4 @@
-"""Random writes of Services by several processes, some of which are lost: no number is shared (CTRL-9)."""
+"""Random writes of Services by several processes, some of which are lost: no number is shared (CTRL-9, CTRL-37)."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class RepairTests(SynchronousTestCase):
         self.assertEqual((self.repair(), self.group.store.now), ([], before))
 
     def test_leaks(self) -> None:
-        """Unused numbers are free after the third round."""
+        """Unused numbers are free after the third round (reference CTRL-38)."""
         self.record(PORTS, 30003)
         self.assertEqual(self.repair(), ["the node port 30003 may have leaked: flagging for later clean up"])
         self.assertEqual(self.repair(), [])
@@ -56,7 +56,7 @@ class RepairTests(SynchronousTestCase):
         self.assertEqual(self.group.records, [])
 
     def test_missing(self) -> None:
-        """A Service's numbers are taken again when the record has lost them."""
+        """A Service's numbers are taken again when the record has lost them (reference CTRL-38)."""
         made = self.group.wait(self.process.create("a", clusterIP="10.0.0.3"))
         self.assertEqual(made["spec"]["clusterIP"], "10.0.0.3")
         for key in self.group.records:
@@ -74,7 +74,7 @@ class RepairTests(SynchronousTestCase):
         return running
 
     def test_others(self) -> None:
-        """Numbers outside of the range, and shared ones, are reported in every round."""
+        """Numbers outside of the range, and shared ones, are reported in every round (reference CTRL-38)."""
         self.put("a", clusterIP="10.9.0.1", clusterIPs=["10.9.0.1"])
         self.put("b", clusterIP="10.0.0.4", clusterIPs=["10.0.0.4"])
         self.put("c", clusterIP="10.0.0.4", clusterIPs=["10.0.0.4"])

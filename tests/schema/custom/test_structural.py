@@ -1,4 +1,4 @@
-"""Structural schemas as nodes, as apply and selectors see them (reference APPLY-32, CRD-13)."""
+"""Structural schemas as nodes, as apply and selectors see them (reference APPLY-32, CRD-13, CRD-11)."""
 
 from __future__ import annotations
 

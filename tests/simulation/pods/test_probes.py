@@ -1,4 +1,4 @@
-"""Outcome of `exec` probes, and messages of containers (reference SIM-20)."""
+"""Outcome of `exec` probes, and messages of containers (reference SIM-20, SIM-27)."""
 
 from __future__ import annotations
 

@@ -66,7 +66,9 @@ class ReplicaSetTests(WorkloadCase):
         self.assertEqual(self.status()["replicas"], 2)
 
     def test_adoption(self) -> None:
-        """Matching pods without a controller are adopted; those whose labels no longer match are released."""
+        """Matching pods without a controller are adopted; those whose labels no longer match are released (reference
+        SIM-40).
+        """
         self.create("pods", {"metadata": {"name": "p", "labels": LABELS}, "spec": SPEC}, "v1")
         self.create("replicasets", replica_set(replicas=1))
         (pod,) = self.pods

@@ -83,7 +83,7 @@ class WorkloadTests(WorkloadCase):
 
 class BatchTests(SynchronousTestCase):
     def test_growth(self) -> None:
-        """Batches double as long as every write of a batch succeeds; a failure ends them."""
+        """Batches double as long as every write of a batch succeeds; a failure ends them (reference SIM-40)."""
         calls: list[int] = []
 
         async def create(number: int) -> None:
@@ -100,7 +100,7 @@ class BatchTests(SynchronousTestCase):
 
 class HashTests(SynchronousTestCase):
     def test_stability(self) -> None:
-        """A hash depends on the content, not on the order of its keys, and on the collisions."""
+        """A hash depends on the content, not on the order of its keys, and on the collisions (reference SIM-43)."""
         one = hash_of({"a": 1, "b": [2]}, None)
         self.assertEqual(one, hash_of({"b": [2], "a": 1}, None))
         self.assertNotEqual(one, hash_of({"a": 1, "b": [2]}, 1))

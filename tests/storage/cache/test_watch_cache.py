@@ -24,7 +24,7 @@ from tests.watch.watching import RecordingSink, TextWire
 
 class FollowTests(CacheTestCase):
     def test_changes(self) -> None:
-        """Creations, updates and deletions are in the cache when the store has delivered them."""
+        """Creations, updates and deletions are in the cache when the store has delivered them (reference STORE-5)."""
         pods = self.start()
         self.store.put("/registry/pods/a/x", b"one")
         self.store.put("/registry/pods/a/x", b"two")
@@ -35,7 +35,7 @@ class FollowTests(CacheTestCase):
         self.assertEqual((pods.get("a/x"), len(pods), list(pods.snapshot()), pods.revision), (None, 0, [], 4))
 
     def test_notes_spare_decoding(self) -> None:
-        """A write of this process brings its entry along: nothing is decoded."""
+        """A write of this process brings its entry along: nothing is decoded (reference STORE-16)."""
         pods = self.start()
         self.store.put("/registry/pods/a/x", b"one", Prepared(self.pods, "a/x", b"one"))
         self.assertEqual((self.pods.built, len(pods)), (0, 1))
@@ -43,7 +43,9 @@ class FollowTests(CacheTestCase):
         self.assertEqual((self.pods.built, len(pods)), (1, 2))
 
     def test_others_cost_a_look(self) -> None:
-        """Values of other processes are not decoded where a glance suffices; malformed ones are set aside."""
+        """Values of other processes are not decoded where a glance suffices; malformed ones are set aside (reference
+        STORE-16).
+        """
         pods = self.start()
         self.store.put("/registry/pods/a/x", b"plain n")
         found = pods.get("a/x")

@@ -14,7 +14,9 @@ from tests.vocabularies import in_both
 
 @in_both
 class EtcdConformanceTests(StoreConformance, TestCase):
-    """The conformance tests over a real etcd, with a prefix for each, in which a vocabulary is recorded."""
+    """The conformance tests over a real etcd, with a prefix for each, in which a vocabulary is recorded (reference
+    STORE-1, STORE-36).
+    """
 
     skip = NO_ETCD
     vocabulary = "orch"

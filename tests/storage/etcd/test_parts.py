@@ -31,7 +31,7 @@ class KeyTests(SynchronousTestCase):
     """Keys made by `EtcdKeys`."""
 
     def test_prefix(self) -> None:
-        """`/registry` makes room for the prefix, and comes back."""
+        """`/registry` makes room for the prefix, and comes back (reference STORE-2)."""
         for prefix in ("/registry", "/other", "/a/b"):
             keys = EtcdKeys(prefix, "/registry")
             self.assertEqual(keys.stored("/registry/pods/a"), f"{prefix}/pods/a".encode())

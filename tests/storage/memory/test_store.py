@@ -21,7 +21,7 @@ reactor: Any = installed_reactor
 
 
 class MemoryConformanceTests(StoreConformance, TestCase):
-    """The store in memory."""
+    """The store in memory (reference STORE-1, STORE-36)."""
 
     def make_store(self) -> Store:
         """Return an empty store."""

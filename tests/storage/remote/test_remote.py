@@ -21,7 +21,7 @@ from tests.storage.remote.owned import Owned, worker_with_company
 
 
 class WorkerConformanceTests(StoreConformance, TestCase):
-    """A worker's store, beside another worker."""
+    """A worker's store, beside another worker (reference STORE-1)."""
 
     def make_store(self) -> Store:
         """Return an empty store."""

@@ -30,7 +30,7 @@ from tests.storage.store_files import FileCase, reactor
 
 
 class SqliteConformanceTests(StoreConformance, TestCase):
-    """The store in a file of its own."""
+    """The store in a file of its own (reference STORE-1)."""
 
     def make_store(self) -> Store:
         """Return an empty store."""

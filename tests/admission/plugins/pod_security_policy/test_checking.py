@@ -72,7 +72,7 @@ class PodTests(CheckingCase):
         )
 
     def test_selinux(self) -> None:
-        """SELinux options are the policy's; the order of categories means nothing."""
+        """SELinux options are the policy's; the order of categories means nothing (reference PLUG-107)."""
         options = {"level": "s0:c1,c2", "role": "r", "type": "t", "user": "u"}
         policy = policy_of(seLinux={"rule": "MustRunAs", "seLinuxOptions": options})
         at = "spec.securityContext.seLinuxOptions"
@@ -122,7 +122,7 @@ class PodTests(CheckingCase):
         self.check(pod(runtimeClassName="b"), policy_of())
 
     def test_seccomp(self) -> None:
-        """Profiles of system calls, by annotation or field, of pod and container."""
+        """Profiles of system calls, by annotation or field, of pod and container (reference PLUG-107)."""
         at = f"pod.metadata.annotations[{SECCOMP}pod]: Forbidden"
         own = f"pod.metadata.annotations[container.{SECCOMP}c]: Forbidden"
         unset = ": seccomp may not be set"
@@ -330,7 +330,7 @@ class ContainerTests(CheckingCase):
         self.check_lists(policy_of(), {"allowPrivilegeEscalation": True})
 
     def test_app_armor(self) -> None:
-        """AppArmor profiles of containers."""
+        """AppArmor profiles of containers (reference PLUG-107)."""
         policy = policy_of({f"{ARMOR}allowedProfileNames": "runtime/default,localhost/a"})
         at = f"pod.metadata.annotations[container.{ARMOR}c]: Forbidden"
         self.check(pod(), policy, f"{at}: AppArmor profile must be set")

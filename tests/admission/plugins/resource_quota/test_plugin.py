@@ -128,7 +128,7 @@ class ChargeTests(QuotaCase):
         self.assertEqual(self.used(), {"count/configmaps": "1", "pods": "1"})
 
     def test_dry_run(self) -> None:
-        """A dry run is checked and not charged (reference PLUG-30)."""
+        """A dry run is checked and not charged (reference PLUG-30, WRITE-22)."""
         self.quota("rq", {"configmaps": "1"})
         self.done("POST", f"{MAPS}?dryRun=All", config_map("a"))
         self.assertEqual(self.used(), {"configmaps": "0"})

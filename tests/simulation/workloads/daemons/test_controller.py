@@ -59,7 +59,8 @@ class DaemonSetTests(WorkloadCase):
         return found
 
     def test_pods(self) -> None:
-        """Each node gets a pod, with the tolerations of daemons, and the labels of its revision."""
+        """Each node gets a pod, with the tolerations of daemons, and the labels of its revision (reference SIM-43).
+        """
         self.begin()
         self.assertEqual(self.places(), {"n1": ["1"], "n2": ["1"], "n3": ["1"]})
         pod = self.pods[0]
@@ -160,7 +161,7 @@ class DaemonSetTests(WorkloadCase):
         self.assertIn("FailedDaemonPod", [reason for reason, _ in self.events("agent")])
 
     def test_rollback(self) -> None:
-        """An earlier template makes its revision the latest again."""
+        """An earlier template makes its revision the latest again (reference SIM-43)."""
         self.begin()
         self.change(image(2))
         self.change(image(1))

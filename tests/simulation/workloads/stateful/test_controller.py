@@ -61,7 +61,7 @@ class StatefulSetTests(WorkloadCase):
         ])
 
     def test_identity(self) -> None:
-        """A pod has its name as label and host name, its number, its revision."""
+        """A pod has its name as label and host name, its number, its revision (reference SIM-43)."""
         self.begin(replicas=1, ordinals={"start": 5})
         (pod,) = self.pods
         translate = self.world.naming.translate
@@ -144,7 +144,8 @@ class StatefulSetTests(WorkloadCase):
         self.assertEqual(self.images(), ["2", "1"])
 
     def test_rollback(self) -> None:
-        """An earlier template makes its revision the latest again; old ones go beyond the limit."""
+        """An earlier template makes its revision the latest again; old ones go beyond the limit (reference SIM-43).
+        """
         self.begin(replicas=1, revisionHistoryLimit=1)
         for version in (2, 1, 3, 4):
             self.run_all()
