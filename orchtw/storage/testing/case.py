@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
+from twisted.internet.task import deferLater
 
 from orchtw.storage.interface import Op, Store, Subscription
 from orchtw.storage.testing.recorder import Recorder
@@ -16,6 +17,7 @@ else:
     _Base = object
 
 PODS = "/registry/pods/"
+MOMENT_S = 0.02
 
 
 class StoreCase(_Base):
@@ -55,3 +57,9 @@ class StoreCase(_Base):
         subscription = await self.store.subscribe(after, recorder.deliver)
         self.addCleanup(subscription.stop)
         return recorder, subscription
+
+    async def moment(self) -> None:
+        """Let a moment pass, in tests that go on until a value has expired."""
+        from twisted.internet import reactor  # trial's; stores and their users are given one
+
+        await deferLater(reactor, MOMENT_S)

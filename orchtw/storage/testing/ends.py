@@ -54,6 +54,7 @@ class EndRules(StoreCase):
         recorder, _ = await self.follow(await self.store.revision())
         while len({change.key for change in recorder.changes if change.value is None}) < 300:
             await self.put("/busy")
+            await self.moment()
         ended = [change.key for change in recorder.changes if change.value is None]
         self.assertEqual(sorted(ended), [f"/{n:03}" for n in range(300)])
         self.assertEqual(await self.names("/"), ["/busy"])
@@ -72,6 +73,7 @@ class KeptRules(StoreCase):
             while all(change.key != "/witness" for change in recorder.changes):
                 self.assertTrue(await kept.renew())
                 await recorder.reached(await self.put("/busy"))
+                await self.moment()
             self.assertGreater(recorder.changes[-1].revision, written)
         self.assertEqual((await self.store.get("/here") or self.fail()).value, b"v")
         await kept.end()
