@@ -28,6 +28,7 @@ from twisted.python.failure import Failure
 import orchtw
 from orchtw.plugins.entry_points import installed
 from orchtw.registry.offload import Offload
+from orchtw.serving import listener
 from orchtw.testing.in_process import InProcessServer
 from tests.host_clock import HostClock
 
@@ -35,6 +36,11 @@ LIMIT_BYTES = 200_000
 REACTOR = "twisted.internet.reactor"
 CLIENT = ("orchtw.testing.api_server", "orchtw.testing.async_api_server", "bench.server", "tests.fork_client")
 """Modules of the programs that `forking_main` runs; the rest of `orchtw.testing` is for a reactor."""
+CLOSE_S = 0.2
+"""How long the end of a forked server waits for clients to close; those of the tests leave it to the server.
+
+Tests that start a server as a user does have the whole second.
+"""
 
 
 def main() -> None:
@@ -42,6 +48,7 @@ def main() -> None:
     _import_everything()
     _compile_codecs()
     installed()
+    listener._CLOSE_S = CLOSE_S
     assert REACTOR not in sys.modules
     gc.collect()
     gc.freeze()
