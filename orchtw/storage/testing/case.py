@@ -21,9 +21,10 @@ MOMENT_S = 0.02
 
 
 class StoreCase(_Base):
-    """Tests with a store of their own, empty and started."""
+    """Tests with a store of their own, empty and started; `life_s` is a lifetime that it tells from twice as much."""
 
     store: Store
+    life_s: float = 1.0
 
     def make_store(self) -> Store:
         """Return an empty store that has not been started."""
