@@ -110,7 +110,7 @@ class LeadershipTests(ServersCase):
         """From the turn in which another holder has the Lease its former one writes nothing, for as long as its end
         takes (CTRL-51).
         """
-        server, client = await self.start("--leader-elect", "--shutdown-delay-duration=3s")
+        server, client = await self.start("--leader-elect", "--shutdown-delay-duration=2s")
 
         async def led() -> bool:
             return await self.leads(client)
@@ -125,7 +125,7 @@ class LeadershipTests(ServersCase):
 
     async def test_held_up_for_longer_than_the_lease(self) -> None:
         """A leader that was stopped, and goes on when another holder has the Lease, writes nothing (CTRL-51)."""
-        server, client = await self.start("--leader-elect", "--shutdown-delay-duration=2s")
+        server, client = await self.start("--leader-elect", "--shutdown-delay-duration=1s")
         _, other = await self.start("--controllers=-*")
 
         async def led() -> bool:
