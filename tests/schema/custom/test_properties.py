@@ -35,16 +35,9 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @st.composite
-def spiced_schemas(draw: st.DrawFn) -> dict[str, Any]:
-    """The schema of an object, with every keyword that schemas may have."""
-    schema: dict[str, Any] = draw(spiced({"type": "object", **draw(objects(2))}))
-    return schema
-
-
-@st.composite
 def spiced_cases(draw: st.DrawFn) -> Case:
-    """The same with such a schema."""
-    schema = draw(spiced_schemas())
+    """The same with every keyword that schemas may have."""
+    schema = draw(spiced({"type": "object", **draw(objects(2))}))
     structure = {"type": "object", "properties": {"spec": schema}}
     return codec_of(structure), structure, widget_of(spec=draw(fitting(schema)))
 
@@ -148,23 +141,20 @@ class ValidationTests(SynchronousTestCase):
         if read(codec, value) is None:
             self.assertFalse(expected)
 
-    @examples(200)
-    @given(spiced_cases())
-    def test_every_keyword(self, case: Case) -> None:
-        """A function finds an object valid exactly where the direct way finds no cause, whatever the keywords."""
-        codec, structure, value = case
-        obj = codec.refresh(value)
-        with contextlib.suppress(Unsure):
-            self.assertEqual(bool(codec._checked(obj)), not codec._direct_causes(obj, structure, ""))
-
-    def test_keywords_come(self) -> None:
-        """The schemas of these tests have all keywords that a value can break."""
+    def test_every_keyword(self) -> None:
+        """A function finds an object valid exactly where the direct way finds no cause, whatever the keywords: the
+        schemas have all that a value can break.
+        """
         missing = set(KEYWORDS)
 
-        @examples(300)
-        @given(spiced_schemas())
-        def draw(schema: dict[str, Any]) -> None:
-            missing.difference_update(words(schema))
+        @examples(200)
+        @given(spiced_cases())
+        def compare(case: Case) -> None:
+            codec, structure, value = case
+            missing.difference_update(words(structure))
+            obj = codec.refresh(value)
+            with contextlib.suppress(Unsure):
+                self.assertEqual(bool(codec._checked(obj)), not codec._direct_causes(obj, structure, ""))
 
-        draw()
+        compare()
         self.assertEqual(missing, set())
