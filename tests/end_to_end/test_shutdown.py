@@ -21,7 +21,7 @@ from tests.forked import forking
 WRITERS = 64
 SLOW_WRITERS = 4
 WATCHERS = 500
-SLOW_S = 3.0
+SLOW_S = 5.0
 MAPS = "/api/v1/namespaces/{}/configmaps"
 ALL_MAPS = "/api/v1/configmaps?watch=1&resourceVersion={}"
 

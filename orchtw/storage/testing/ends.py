@@ -65,9 +65,9 @@ class KeptRules(StoreCase):
 
     async def test_kept_value(self) -> None:
         """A kept value exists while it is renewed, however long that is, and is gone when it ends (CTRL-50)."""
-        kept = await self.store.keep("/here", b"v", 2 * self.life_s)
+        kept = await self.store.keep("/here", b"v", 3 * self.life_s)
         self.assertEqual((await self.store.get("/here") or self.fail()).revision, kept.revision)
-        witness = Op("/witness", b"", ttl_s=3 * self.life_s)
+        witness = Op("/witness", b"", ttl_s=4 * self.life_s)
         recorder, _ = await self.follow(written := (await self.store.commit(witness)).revision)
         while all(change.key != "/witness" for change in recorder.changes):
             self.assertTrue(await kept.renew())
