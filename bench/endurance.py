@@ -18,6 +18,7 @@ from bench.tail_process import TailProcess, Tally
 WRITES_PER_S = 40
 PHASE_S = 60.0
 DRAIN_S = 3.0
+LOOK_S = 0.05
 GONE = b'"code":410'
 
 
@@ -39,7 +40,7 @@ class Course:
 
 def endurance(bench: Bench) -> None:
     """Emit a line for each minute, and one at the end."""
-    time.sleep(DRAIN_S)
+    time.sleep(min(DRAIN_S, bench.options.endurance_seconds))
     files_before = open_files(bench.machine.pids)
     watchers = TailProcess()
     bench.machine.helpers = [watchers.pid]
@@ -58,8 +59,7 @@ def endurance(bench: Bench) -> None:
         watchers.close()
         for churn in churns:
             churn.close()
-    time.sleep(DRAIN_S)
-    left = open_files(bench.machine.pids) - files_before
+    left = _left(bench, files_before)
     bench.emit(
         "endurance",
         {
@@ -123,6 +123,14 @@ def _phase(bench: Bench, watchers: TailProcess, churns: list[Churn], seconds: fl
         fields["first_error"] = tally.first_error
     bench.emit("endurance_minute", fields)
     return tally
+
+
+def _left(bench: Bench, before: int) -> int:
+    """Return how many more files are open than before, once connections that end have had their time."""
+    end = time.monotonic() + DRAIN_S
+    while (left := open_files(bench.machine.pids) - before) > 0 and time.monotonic() < end:
+        time.sleep(LOOK_S)
+    return left
 
 
 def _is_expired(bench: Bench, path: str, revision: int) -> bool:

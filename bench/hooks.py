@@ -55,16 +55,16 @@ def configured(bench: Bench, hooks: Sequence[Hook]) -> Iterator[None]:
         body = orjson.dumps({"metadata": {"name": f"bench-{number}"}, "webhooks": [found]})
         _call(bench, "POST", f"/apis/{group}/v1/{plural}", body, 201)
         paths.append(f"/apis/{group}/v1/{plural}/bench-{number}")
-    _settle(paths)
+    _settle(bench, paths)
     yield
     for path in paths:
         _call(bench, "DELETE", path, b"", 200)
-    _settle(paths)
+    _settle(bench, paths)
 
 
-def _settle(paths: Sequence[str]) -> None:
+def _settle(bench: Bench, paths: Sequence[str]) -> None:
     if paths:
-        time.sleep(SETTLED_S)
+        time.sleep(min(SETTLED_S, bench.options.rest_seconds))
 
 
 def _call(bench: Bench, method: str, path: str, body: bytes, status: int) -> None:

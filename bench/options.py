@@ -204,7 +204,12 @@ def _watches(add: Callable[..., object]) -> None:
 def _named(add: Callable[..., object]) -> None:
     """Scenarios that are only run when they are named."""
     add("--definitions", type=_positive, default=500, help="definitions to create in definitions and definition-soak")
-    add("--rest-seconds", type=_seconds, default=3.0, help="rest before the memory of many definitions is read")
+    add(
+        "--rest-seconds",
+        type=_seconds,
+        default=3.0,
+        help="rest before the memory of many definitions is read; longest rest after webhooks change",
+    )
     add("--bindings", type=_positive, default=2000, help="role bindings of the scenario authorization")
     add("--handshakes", type=_positive, default=1000, help="connections of each kind in handshake")
     add("--soak-requests", type=_positive, default=100_000, help="requests of soak and mixed-soak")

@@ -53,7 +53,7 @@ def overload(bench: Bench) -> None:
     _measure(bench, ask, "nothing", Counter)
     for kind, place in ((LISTS, path), (CREATES, created)):
         with Greed(bench.endpoint, bench.options.greedy, kind, place, subject) as greed:
-            time.sleep(SETTLE_S)
+            time.sleep(min(SETTLE_S, bench.options.seconds))
             _measure(bench, ask, kind, greed.end)
     modest.close()
 

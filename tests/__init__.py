@@ -9,7 +9,7 @@ import os
 from functools import cache
 
 from orchtw.schema.codec import generated
-from tests import emulated
+from tests import emulated, mixed_order
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -20,3 +20,4 @@ generated.compile = cache(compile)  # type: ignore[attr-defined]
 gc.set_threshold(100_000, 20, 100)
 
 emulated.emulate()
+mixed_order.mix_tests()

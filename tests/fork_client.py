@@ -15,6 +15,7 @@ from inspect import signature
 from typing import Any
 
 import orjson
+from twisted.internet.process import Process
 
 from orchtw.testing.process import TWISTD, environment
 
@@ -81,6 +82,28 @@ class ForkedPopen(subprocess.Popen[Any]):
         self._child_created = True
         pipes = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
         self._close_pipe_fds(*(asked[name] for name in pipes))  # type: ignore[attr-defined]
+
+
+def fork_children() -> None:
+    """Have this process fork the modules of this project that it starts, with or without a reactor."""
+    subprocess.Popen = ForkedPopen  # type: ignore[misc]
+    setattr(Process, "_fork", _fork)  # noqa: B010 (an assignment would need the type that Twisted does not declare)
+
+
+_cold = Process._fork
+
+
+def _fork(
+    process: Any, path: Any, uid: None, gid: None, executable: Any, args: Any, environment: Any, **more: Any
+) -> None:
+    """Fork as `twisted.internet.process.Process` does, by the fork server if that can be this program."""
+    command, files = [os.fsdecode(each) for each in args], more["fdmap"]
+    if not (can_fork(command) and _is_ours(command) and sorted(files) == list(range(len(files)))):
+        _cold(process, path, uid, gid, executable, args, environment, **more)
+        return
+    environ = {os.fsdecode(name): os.fsdecode(value) for name, value in environment.items()}
+    folder = os.fsdecode(path) if path else os.getcwd()
+    process.pid = fork_server().fork(command, environ, folder, [files[number] for number in sorted(files)])
 
 
 def can_fork(command: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.commands.envtest.assets import write_assets
 from orchtw.testing.process import environment
-from tests.testing.api_servers import run_python
+from tests.testing.api_servers import run_forking
 
 OPERATOR = Path(__file__).resolve().parent.parent / "examples" / "operator"
 
@@ -25,7 +25,7 @@ class OperatorTests(SynchronousTestCase):
             **more,
         }
         command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(OPERATOR / folder))
-        done = run_python(*command, folder=self.mktemp(), variables=variables)
+        done = run_forking(*command, folder=self.mktemp(), variables=variables)
         return done.stdout + done.stderr
 
     def test_all(self) -> None:

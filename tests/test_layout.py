@@ -12,7 +12,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.syntax_trees import nodes, statements
+from tests.syntax_trees import nodes, parsed, statements
 
 ROOT = Path(__file__).resolve().parent.parent
 TOP = {
@@ -47,7 +47,7 @@ def sources(package: str = "orchtw") -> dict[str, str]:
 
 def modules(package: str = "orchtw", with_text: str = "") -> dict[str, ast.Module]:
     """Return the syntax tree of each module of a package that has a text, by its dotted name."""
-    return {name: ast.parse(source) for name, source in sources(package).items() if with_text in source}
+    return parsed({name: source for name, source in sources(package).items() if with_text in source})
 
 
 def imported(tree: ast.Module, known: Collection[str]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from orchtw.testing.api_server import ApiServer
 from orchtw.testing.child_process import environment
 from tests.test_docs import blocks
 from tests.test_examples import DOCS, example
-from tests.testing.api_servers import LIMIT_S, run_python
+from tests.testing.api_servers import LIMIT_S, run_forking
 
 INDEX = "testing.md"
 PYTEST = "testing/pytest.md"
@@ -103,7 +103,7 @@ class PytestTests(SynchronousTestCase):
         for name in ("greeter.py", "conftest.py", "test_greeter.py", "test_unittest.py", "test_asyncio.py"):
             (folder / name).write_text(example(PYTEST, name))
         options = ("-q", "-p", "orchtw.testing.pytest_plugin", "-p", "no:cacheprovider")
-        done = run_python("-m", "pytest", *options, folder=folder, variables={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
+        done = run_forking("-m", "pytest", *options, folder=folder, variables={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
         wanted = "5 passed" if kubectl.find() else "4 passed, 1 skipped"
         self.assertIn(wanted, done.stdout + done.stderr)
 

@@ -149,7 +149,7 @@ class CommandTests(TestCase):
 
     async def test_endurance(self) -> None:
         """Watchers whose connections are cut see every write once and in order, and leave no file open."""
-        done = await bench("--quick", "--scenarios=endurance", "--endurance-seconds=2")
+        done = await bench("--quick", "--scenarios=endurance", "--endurance-seconds=1")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         line = orjson.loads(done.stdout.splitlines()[-1])
         self.assertEqual((line["errors"], line["files_left"]), (0, 0))

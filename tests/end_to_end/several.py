@@ -26,6 +26,7 @@ from tests.end_to_end import case
 from tests.end_to_end.case import TRACEBACKS, reactor
 from tests.end_to_end.client import Client, tls_context
 from tests.forked import forking
+from tests.hurried import HurriedServer
 from tests.storage.etcd.cluster import FLAGS as CLUSTER_FLAGS
 
 FLAGS = (
@@ -35,8 +36,13 @@ FLAGS = (
     "--leader-elect-lease-duration=3s",
     "--leader-elect-renew-deadline=2s",
     "--leader-elect-retry-period=500ms",
-    "--event-ttl=3s",
+    "--event-ttl=1s",
 )
+PERIODS = {
+    "orchtw.assembly.apiextensions.ESTABLISHING_DELAY_S": 2.0,
+    "orchtw.storage.freshness.WAIT_S": 1.0,
+}
+"""Shorter than those of users: until a definition counts at every server, and for versions to come."""
 PATIENCE_S = 30.0
 
 _pairs: dict[str, list[ServerProcess]] = {}
@@ -104,7 +110,8 @@ async def shared_pair(parent: str, naming: Naming) -> tuple[EtcdCluster, list[Se
             f"--encryption-provider-config={sealing_file(folders[0].parent, naming)}",
         )
         for folder in folders:
-            server = ServerProcess(forking, folder, f"--secure-port={free_port()}", *flags, *FLAGS)
+            own = f"--secure-port={free_port()}"
+            server = HurriedServer(forking, folder, own, *flags, *FLAGS, periods=PERIODS)
             case._shared[("several", str(folder))] = server
             pair.append(server)
     await all_of(*(server.start() for server in pair if not server.running))

@@ -11,11 +11,19 @@ from tests.end_to_end.case import reactor
 from tests.end_to_end.client import Client
 from tests.end_to_end.test_leadership import ServersCase
 
-REST_S = 5.0
+REST_S = 1.0
+FIFTHS = {
+    "orchtw.bootstrap.presence.RENEWAL_S": 1.0,
+    "orchtw.bootstrap.presence.WAITING_S": 0.2,
+    "orchtw.bootstrap.server_leases.LIFE_S": 3.0,
+}
+"""Fifths of what the periods of servers' records are for users."""
 
 
 class AgreementTests(ServersCase):
     """Two servers that were started with different keys or settings."""
+
+    periods = FIFTHS
 
     def revision(self) -> int:
         """Return the number of writes."""

@@ -44,7 +44,7 @@ class EndTests(WebhookCase):
     """The end of a server whose webhook takes its time."""
 
     # The time of a request is that of the server's end, too: enough for a busy machine to get as far as that.
-    flags = ("--controllers=*,-root-ca-cert-publisher", "--request-timeout=8s")
+    flags = ("--controllers=*,-root-ca-cert-publisher", "--request-timeout=4s")
 
     async def test_slow_webhook(self) -> None:
         """Requests that wait for a webhook get its answer, or a 504 at their timeout; then all ends in

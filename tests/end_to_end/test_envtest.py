@@ -37,6 +37,10 @@ class SuiteCase(TestCase):
 
     async def setUp(self) -> None:  # type: ignore[override]
         if self.release not in self._planes:
+            while self._planes:  # that of the class before, which nobody needs any more
+                _, former = self._planes.popitem()
+                atexit.unregister(former.stop)
+                await deferToThread(former.stop)
             plane = ControlPlane(self.release, Path(self.mktemp()).absolute())
             await deferToThread(plane.start)
             self._planes[self.release] = plane

@@ -281,6 +281,8 @@ class InformerTests(PublicClientCase):
         """An informer whose list is answered with a 410 lists again, and knows all."""
         await self.map("a")
         rule = await self.rule(status=410, verb="list", resource="configmaps", times=1)
+        rest = self.informer._stop_event.wait
+        self.patch(self.informer._stop_event, "wait", lambda timeout: rest(timeout / 10))  # five seconds otherwise
         self.informer.start()
         await self.until_known({"a"})
         self.assertEqual(await self.struck(rule), 1)

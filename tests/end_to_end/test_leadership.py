@@ -6,8 +6,9 @@ import json
 import os
 import signal
 from base64 import b64decode
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
@@ -19,6 +20,7 @@ from tests.end_to_end.case import TRACEBACKS, reactor
 from tests.end_to_end.client import Client, tls_context
 from tests.end_to_end.several import make_folders
 from tests.forked import forking
+from tests.hurried import HurriedServer
 from tests.storage.etcd.cluster import FLAGS as CLUSTER_FLAGS
 from tests.storage.etcd.cluster import NO_ETCD
 
@@ -32,10 +34,11 @@ LOOK_S = 0.1
 
 
 class ServersCase(TestCase):
-    """Tests with servers and an etcd of their own."""
+    """Tests with servers and an etcd of their own; the servers may have shorter `periods`."""
 
     skip = NO_ETCD
     timeout = 180
+    periods: ClassVar[Mapping[str, float]] = {}
     vocabulary = "orch"
 
     async def setUp(self) -> None:  # type: ignore[override]
@@ -52,7 +55,7 @@ class ServersCase(TestCase):
     def server(self, folder: Path, *flags: str) -> ServerProcess:
         """A server of the cluster that is yet to be started."""
         own = f"--etcd-servers={self.cluster.endpoints[0]}", f"--vocabulary={self.vocabulary}"
-        return ServerProcess(forking, folder, *own, *flags)
+        return HurriedServer(forking, folder, *own, *flags, periods=self.periods)
 
     async def start(self, *flags: str, folder: Path | None = None) -> tuple[ServerProcess, Client]:
         """One more server, and a client of its administrator."""
@@ -107,7 +110,7 @@ class LeadershipTests(ServersCase):
         """From the turn in which another holder has the Lease its former one writes nothing, for as long as its end
         takes (CTRL-51).
         """
-        server, client = await self.start("--leader-elect", "--shutdown-delay-duration=3s")
+        server, client = await self.start("--leader-elect", "--shutdown-delay-duration=2s")
 
         async def led() -> bool:
             return await self.leads(client)
@@ -122,7 +125,7 @@ class LeadershipTests(ServersCase):
 
     async def test_held_up_for_longer_than_the_lease(self) -> None:
         """A leader that was stopped, and goes on when another holder has the Lease, writes nothing (CTRL-51)."""
-        server, client = await self.start("--leader-elect", "--shutdown-delay-duration=2s")
+        server, client = await self.start("--leader-elect", "--shutdown-delay-duration=1s")
         _, other = await self.start("--controllers=-*")
 
         async def led() -> bool:

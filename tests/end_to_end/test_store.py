@@ -294,7 +294,7 @@ class EventEndTests(StoreCase):
         (reference STORE-15).
         """
         port = own_port()
-        server = self.server(f"--secure-port={port}", "--event-ttl=2s")
+        server = self.server(f"--secure-port={port}", "--event-ttl=1s")
         await server.start()
         about = {"kind": "Pod", "namespace": "default", "name": "p"}
         client = self.client(server)

@@ -195,7 +195,7 @@ class KeyServiceTests(EncryptionCase):
         self.addCleanup(folder.cleanup)
         service = KeyService(f"unix:{folder.name}/kms.sock")
         self.addCleanup(lambda: service.stop())
-        plugin = {"name": "k", "endpoint": f"unix://{folder.name}/kms.sock", "timeout": "2s"}
+        plugin = {"name": "k", "endpoint": f"unix://{folder.name}/kms.sock", "timeout": "1s"}
         flag = self.configuration({"kms": plugin}, {"identity": {}})
         server, client = await self.running(flag)
         await self.make(client, "a")

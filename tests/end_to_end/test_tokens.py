@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import time
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jwt
 from twisted.internet.defer import DeferredList, ensureDeferred
@@ -14,13 +15,13 @@ from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
 from orchtw.naming.names import Naming
-from orchtw.testing.process import ServerProcess
 from orchtw.testing.webhook import WebhookRequest, WebhookServer
 from orchtw.wire.objects import Object
 from tests.authn.issuer import Issuer, signed
 from tests.end_to_end.case import TRACEBACKS, reactor
 from tests.end_to_end.client import Client, tls_context
 from tests.forked import forking
+from tests.hurried import HurriedServer
 from tests.rules.test_bootstrap_tokens import token_secret
 
 BOOTSTRAP = "abcdef.0123456789abcdef"
@@ -32,6 +33,7 @@ class TokenCase(TestCase):
 
     vocabulary = "orch"
     timeout = 120
+    periods: ClassVar[Mapping[str, float]] = {"orchtw.outbound.retries.FIRST_S": 0.1}
 
     async def setUp(self) -> None:  # type: ignore[override]
         self.naming = Naming.of(self.vocabulary)
@@ -43,7 +45,7 @@ class TokenCase(TestCase):
         folder.mkdir()
         (folder / "issuer.pem").write_bytes(self.issuer.server.ca_pem)
         (folder / "webhook.yaml").write_text(json.dumps(self.webhook_config()))
-        self.server = ServerProcess(
+        self.server = HurriedServer(
             forking,
             folder / "data",
             f"--vocabulary={self.vocabulary}",
@@ -56,6 +58,7 @@ class TokenCase(TestCase):
             f"--authentication-token-webhook-config-file={folder / 'webhook.yaml'}",
             "--authentication-token-webhook-version=v1",
             *self.flags(folder),
+            periods=self.periods,
         )
         await self.server.start()
         self.addCleanup(self.end)

@@ -17,6 +17,7 @@ from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import reactor
 from tests.end_to_end.client import Client, Watch, tls_context
 from tests.end_to_end.test_start import ProcessCase
+from tests.fork_server import NAME
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 CLIENTS = 8
@@ -31,8 +32,9 @@ MOST_FAILED = 100
 
 
 def workers_of(server: ServerProcess) -> list[int]:
-    """The processes that a server has started."""
-    return [int(each) for each in Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()]
+    """The processes that a server has started, without the one that forks them for it here."""
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    return [int(each) for each in children if Path(f"/proc/{each}/comm").read_bytes().strip() != NAME]
 
 
 def is_there(pid: int) -> bool:

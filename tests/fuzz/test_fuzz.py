@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
 import orjson
-from twisted.trial.unittest import SkipTest, SynchronousTestCase
+from twisted.internet.utils import getProcessOutputAndValue
+from twisted.trial.unittest import SkipTest, SynchronousTestCase, TestCase
 
 from bench.server import ROOT
+from tests.forked import forking
 from tests.fuzz.answers import Answer, Responses
 from tests.fuzz.case import Case
 from tests.fuzz.cases import Cases
@@ -23,33 +24,35 @@ REQUESTS = 500  # CI sends a hundred thousand
 LIMIT_S = 300  # a busy machine; a free one needs ten
 
 
-class RunTests(SynchronousTestCase):
-    def run_on(self, store: str) -> None:
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.fuzz", f"--requests={REQUESTS}", f"--store={store}", "--seed=trial"],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            timeout=LIMIT_S,
-            check=False,
+class RunTests(TestCase):
+    """The command, in a process that has imported it, and forks its servers likewise."""
+
+    timeout = LIMIT_S
+
+    async def run_on(self, store: str) -> None:
+        command = ("-m", "tests.forking_main", "-m", "tests.fuzz")
+        chosen = (f"--requests={REQUESTS}", f"--store={store}", "--seed=trial")
+        variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+        stdout, stderr, status = await getProcessOutputAndValue(
+            sys.executable, (*command, *chosen), variables, str(ROOT), forking
         )
-        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
-        said = [line.split(":")[0] for line in done.stdout.decode().splitlines()]
+        self.assertEqual((status, stderr), (0, b""), stdout.decode())
+        said = [line.split(":")[0] for line in stdout.decode().splitlines()]
         self.assertEqual(said, [f"{vocabulary} on {store}" for vocabulary in VOCABULARIES])
 
-    def test_small_run(self) -> None:
+    async def test_small_run(self) -> None:
         """Some requests, and all that were ever kept, find nothing in either vocabulary (reference LIMIT-16)."""
-        self.run_on("sqlite")
+        await self.run_on("sqlite")
 
-    def test_workers(self) -> None:
+    async def test_workers(self) -> None:
         """The same of a server of two processes."""
-        self.run_on("workers")
+        await self.run_on("workers")
 
-    def test_etcd(self) -> None:
+    async def test_etcd(self) -> None:
         """The same on a cluster."""
         if NO_ETCD:
             raise SkipTest(NO_ETCD)
-        self.run_on("etcd")
+        await self.run_on("etcd")
 
 
 class CasesTests(SynchronousTestCase):

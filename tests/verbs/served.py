@@ -21,6 +21,7 @@ from orchtw.testing.in_process import ClientAnswer, InProcessServer
 from orchtw.wire.objects import Object
 from tests.client.world import MemoryStore
 from tests.host_clock import HostClock
+from tests.in_process import with_roles
 from tests.schema.codec.shared_sets import check_shared_sets
 
 T = TypeVar("T")
@@ -103,6 +104,7 @@ class ServedCase(SynchronousTestCase):
         if begun in _begun and not self.first:
             items, self.store.now = _begun[begun]
             self.store.items = dict(items)
+            with_roles(self.server)
         self.run_async(self.server.start())
         if not self.first:
             _begun.setdefault(begun, (dict(self.store.items), self.store.now))

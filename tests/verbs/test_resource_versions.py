@@ -10,6 +10,7 @@ import orjson
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
+from orchtw.storage import freshness
 from orchtw.testing.in_process import ClientAnswer
 from tests.in_process import InProcessServer
 
@@ -59,6 +60,10 @@ class Case(TestCase):
         self.assertIn(text, status["message"])
         return status
 
+    def wait_shortly(self) -> None:
+        """Shorten the wait for a version; `tests.storage.test_freshness` checks how long it is."""
+        self.patch(freshness, "WAIT_S", 0.1)
+
 
 class GetTests(Case):
     """Rules of table "get" of the specification."""
@@ -70,6 +75,7 @@ class GetTests(Case):
 
     async def test_future(self) -> None:
         """A version that does not come ends in 504 with Retry-After after a bounded time."""
+        self.wait_shortly()
         answer = await self.get(f"{CONFIG_MAPS}/a?resourceVersion=999999")
         self.assertEqual(answer.code, 504)
         self.assertIn("Too large resource version: 999999, current: ", answer.json["message"])
@@ -141,6 +147,7 @@ class ListTests(Case):
 
     async def test_future(self) -> None:
         """A version from the future is a 504, exact or not."""
+        self.wait_shortly()
         for query in ("", "&resourceVersionMatch=Exact", "&limit=1"):
             status = await self.refused(f"resourceVersion=999999{query}", 504, "Too large resource version")
             self.assertEqual(status["details"]["retryAfterSeconds"], 1)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
+from twisted.internet.task import deferLater
 
 from orchtw.storage.interface import Op, Store, Subscription
 from orchtw.storage.testing.recorder import Recorder
@@ -16,12 +17,14 @@ else:
     _Base = object
 
 PODS = "/registry/pods/"
+MOMENT_S = 0.02
 
 
 class StoreCase(_Base):
-    """Tests with a store of their own, empty and started."""
+    """Tests with a store of their own, empty and started; `life_s` is a lifetime that it tells from twice as much."""
 
     store: Store
+    life_s: float = 1.0
 
     def make_store(self) -> Store:
         """Return an empty store that has not been started."""
@@ -55,3 +58,9 @@ class StoreCase(_Base):
         subscription = await self.store.subscribe(after, recorder.deliver)
         self.addCleanup(subscription.stop)
         return recorder, subscription
+
+    async def moment(self) -> None:
+        """Let a moment pass, in tests that go on until a value has expired."""
+        from twisted.internet import reactor  # trial's; stores and their users are given one
+
+        await deferLater(reactor, MOMENT_S)

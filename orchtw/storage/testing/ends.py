@@ -37,13 +37,13 @@ class EndRules(StoreCase):
     async def test_each_write_says_anew_when_a_value_ends(self) -> None:
         """Each write sets the end anew: later, or never without a lifetime; a deleted key starts afresh."""
         for key in ("/longer", "/for-ever", "/deleted", "/again"):
-            await self.lasting(key, 1)
+            await self.lasting(key, self.life_s)
         await self.lasting("/longer", 3600)
         await self.put("/for-ever")
         await self.delete("/deleted")
         await self.delete("/again")
         await self.put("/again")
-        recorder, _ = await self.follow(last := await self.lasting("/witness", 2))
+        recorder, _ = await self.follow(last := await self.lasting("/witness", 2 * self.life_s))
         await recorder.reached(last + 1)
         self.assertEqual([change.key for change in recorder.changes], ["/witness"])
         self.assertEqual(await self.names("/"), ["/again", "/for-ever", "/longer"])
@@ -54,6 +54,7 @@ class EndRules(StoreCase):
         recorder, _ = await self.follow(await self.store.revision())
         while len({change.key for change in recorder.changes if change.value is None}) < 300:
             await self.put("/busy")
+            await self.moment()
         ended = [change.key for change in recorder.changes if change.value is None]
         self.assertEqual(sorted(ended), [f"/{n:03}" for n in range(300)])
         self.assertEqual(await self.names("/"), ["/busy"])
@@ -64,15 +65,15 @@ class KeptRules(StoreCase):
 
     async def test_kept_value(self) -> None:
         """A kept value exists while it is renewed, however long that is, and is gone when it ends (CTRL-50)."""
-        kept = await self.store.keep("/here", b"v", 2)
+        kept = await self.store.keep("/here", b"v", 3 * self.life_s)
         self.assertEqual((await self.store.get("/here") or self.fail()).revision, kept.revision)
-        witness = Op("/witness", b"", ttl_s=1)
-        for _ in range(3):
-            recorder, _ = await self.follow(written := (await self.store.commit(witness)).revision)
-            while all(change.key != "/witness" for change in recorder.changes):
-                self.assertTrue(await kept.renew())
-                await recorder.reached(await self.put("/busy"))
-            self.assertGreater(recorder.changes[-1].revision, written)
+        witness = Op("/witness", b"", ttl_s=4 * self.life_s)
+        recorder, _ = await self.follow(written := (await self.store.commit(witness)).revision)
+        while all(change.key != "/witness" for change in recorder.changes):
+            self.assertTrue(await kept.renew())
+            await recorder.reached(await self.put("/busy"))
+            await self.moment()
+        self.assertGreater(recorder.changes[-1].revision, written)
         self.assertEqual((await self.store.get("/here") or self.fail()).value, b"v")
         await kept.end()
         self.assertIsNone(await self.store.get("/here"))
@@ -80,7 +81,7 @@ class KeptRules(StoreCase):
 
     async def test_kept_value_ends(self) -> None:
         """Without a renewal a kept value expires, and its writer learns of it."""
-        kept = await self.store.keep("/here", b"v", 1)
+        kept = await self.store.keep("/here", b"v", self.life_s)
         recorder, _ = await self.follow(kept.revision)
         while not recorder.changes:
             await recorder.reached(kept.revision + 1)

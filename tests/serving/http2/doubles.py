@@ -126,16 +126,17 @@ class Wire:
         """Let the turn end, and the client hear what the server has written; whether that is anything."""
         self.clock.advance(0)
         heard = self.transport.taken()
-        self._held += heard
-        while len(self._held) >= HEAD_BYTES:
-            high, low, kind, _, _ = HEAD.unpack_from(self._held)
-            end = HEAD_BYTES + (high << 8 | low)
-            whole, self._held = self._held[:end], self._held[end:]
+        held, at = self._held + heard, 0
+        while len(held) - at >= HEAD_BYTES:
+            high, low, kind, _, _ = HEAD.unpack_from(held, at)
+            end = at + HEAD_BYTES + (high << 8 | low)
+            whole, at = held[at:end], end
             if kind == FrameKind.GOAWAY:  # after which h2 takes nothing
                 self.gone = Gone(read_word(whole[13:17]), read_word(whole[9:13]), whole[17:])
                 continue
             for event in self.client.receive_data(whole):
                 self._event(event)
+        self._held = held[at:]
         return bool(heard)
 
     def _event(self, event: Any) -> None:

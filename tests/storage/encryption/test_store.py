@@ -20,6 +20,7 @@ from orchtw.storage.encryption.transformers import Transformer, Transformers
 from orchtw.storage.interface import Change, Op, Store
 from orchtw.storage.sqlite.store import SqliteStore
 from orchtw.storage.testing import PODS, Recorder, StoreConformance
+from tests.storage.quick_ends import QuickEnds
 from tests.storage.store_files import reactor
 
 KEYS = {size: os.urandom(size) for size in (16, 32)}
@@ -66,7 +67,7 @@ def over(store: Store, *providers: Provider) -> EncryptedStore:
     return EncryptedStore(store, Transformers({PODS: Transformer(providers)}))
 
 
-class ConformanceCase(StoreConformance):
+class ConformanceCase(QuickEnds, StoreConformance):
     """Over SQLite, with `providers` for everything that the tests write."""
 
     def providers(self) -> Sequence[Provider]:

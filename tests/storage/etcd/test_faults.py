@@ -23,7 +23,7 @@ from orchtw.storage.etcd.store import EtcdStore
 from orchtw.storage.interface import Op, WriteOutcome
 from orchtw.storage.testing import Recorder
 from orchtw.testing.etcd import EtcdCluster, Files
-from tests.storage.etcd.cluster import FLAGS, NO_ETCD, destinations, new_store, shared_cluster
+from tests.storage.etcd.cluster import NO_ETCD, QUICK_ELECTIONS, destinations, new_store, shared_cluster
 from tests.storage.etcd.gate import Gate
 from tests.vocabularies import in_both
 
@@ -43,7 +43,7 @@ class FaultCase(TestCase):
         return new_store(cluster, vocabulary=self.vocabulary, **settings)
 
     async def own_cluster(self, *flags: str, **options: Any) -> EtcdCluster:
-        cluster = EtcdCluster(self.mktemp(), *FLAGS[1:], *flags, **options)
+        cluster = EtcdCluster(self.mktemp(), *QUICK_ELECTIONS, *flags, **options)
         self.addCleanup(cluster.end)
         await cluster.start(reactor)
         return cluster

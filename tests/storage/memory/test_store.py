@@ -16,11 +16,12 @@ from orchtw.storage.memory.store import CHANGE_BYTES, MAX_BATCH_OPS, MemoryStore
 from orchtw.storage.memory.versions import Versions
 from orchtw.storage.testing import PODS, Recorder, StoreConformance
 from tests.storage import model
+from tests.storage.quick_ends import QuickEnds
 
 reactor: Any = installed_reactor
 
 
-class MemoryConformanceTests(StoreConformance, TestCase):
+class MemoryConformanceTests(QuickEnds, StoreConformance, TestCase):
     """The store in memory (reference STORE-1, STORE-36)."""
 
     def make_store(self) -> Store:

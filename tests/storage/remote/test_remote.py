@@ -17,10 +17,11 @@ from orchtw.storage.interface import Change, Op, Store
 from orchtw.storage.remote.messages import MessageKind
 from orchtw.storage.sqlite import reader, scan
 from orchtw.storage.testing import StoreConformance
+from tests.storage.quick_ends import QuickEnds
 from tests.storage.remote.owned import Owned, worker_with_company
 
 
-class WorkerConformanceTests(StoreConformance, TestCase):
+class WorkerConformanceTests(QuickEnds, StoreConformance, TestCase):
     """A worker's store, beside another worker (reference STORE-1)."""
 
     def make_store(self) -> Store:

@@ -26,10 +26,11 @@ from orchtw.storage.sqlite import reader, writer
 from orchtw.storage.sqlite.store import SqliteStore
 from orchtw.storage.testing import Recorder, StoreConformance
 from tests.storage import model
+from tests.storage.quick_ends import QuickEnds
 from tests.storage.store_files import FileCase, reactor
 
 
-class SqliteConformanceTests(StoreConformance, TestCase):
+class SqliteConformanceTests(QuickEnds, StoreConformance, TestCase):
     """The store in a file of its own (reference STORE-1)."""
 
     def make_store(self) -> Store:
