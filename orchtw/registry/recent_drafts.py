@@ -18,7 +18,7 @@ MAX_BYTES: Final = 8 << 20
 
 SHORTEST: Final = 1024
 LONGEST: Final = 32 * 1024
-"""Sizes of kept objects, in bytes: small ones are as quick to parse, large ones are rare and parsed in a thread."""
+"""Sizes of kept objects as JSON, in bytes: small ones are as quick to parse, large ones are parsed in a thread."""
 
 MEMORY_OF_A_BYTE: Final = 5
 """Bytes of a draft for each of its JSON text: parsed objects have three to four, and small ones most."""
@@ -35,7 +35,7 @@ class RecentDrafts:
 
     def keep(self, target: object, entry: Entry, draft: Object) -> None:
         """Keep the draft that has been stored as `entry`; from now on, its writer may not use it any more."""
-        if type(entry.json) is not bytes or len(entry.json) < SHORTEST:
+        if type(entry.json) is not bytes or not SHORTEST <= len(entry.json) <= LONGEST:
             return
         draft["metadata"]["resourceVersion"] = str(entry.revision)
         size = len(entry.json) * MEMORY_OF_A_BYTE

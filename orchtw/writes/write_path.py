@@ -267,7 +267,7 @@ class WritePath:
             if _is_finished(target, new):
                 gone = await self._remove_finished(write, live, old, prepared, asked_version, hold)
                 return None if gone is None else Written(target.as_written(gone, new))
-            left = new if len(prepared.raw) <= LONGEST else None
+            left = new if len(prepared.raw) <= LONGEST else None  # a large one is not to wait for the disk either
             del change, new, old, check  # as in `create`
             _release(admission)
             if write.dry_run:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.registry.recent_drafts import MEMORY_OF_A_BYTE, RECENT_DRAFTS, SHORTEST, RecentDrafts
+from orchtw.registry.recent_drafts import LONGEST, MEMORY_OF_A_BYTE, RECENT_DRAFTS, SHORTEST, RecentDrafts
 from orchtw.watch.entry import Entry
 from tests.client.world import World
 
@@ -38,11 +38,13 @@ class RecentDraftsTests(SynchronousTestCase):
         self.assertEqual([recent.take(target, each) is None for each in entries], [True, False, False])
         self.assertEqual(recent.size_bytes, 0)
 
-    def test_small_objects(self) -> None:
-        """Objects that are as quick to parse are not kept."""
-        recent, target, small = RecentDrafts(), object(), entry(1, SHORTEST - 1)
-        recent.keep(target, small, {"metadata": {}})
-        self.assertIsNone(recent.take(target, small))
+    def test_sizes(self) -> None:
+        """Objects that are as quick to parse are not kept, nor are large ones."""
+        recent, target = RecentDrafts(), object()
+        for size in (SHORTEST - 1, LONGEST + 1):
+            stored = entry(1, size)
+            recent.keep(target, stored, {"metadata": {}})
+            self.assertIsNone(recent.take(target, stored))
 
     def test_updates(self) -> None:
         """An update leaves its draft to the next one, which may change it."""
