@@ -43,6 +43,7 @@ export class Rows {
   choose(index, open = false) {
     if (!this.items.length) return;
     this.chosen = Math.max(0, Math.min(index, this.items.length - 1));
+    this.#fit(); // before the next frame: a list cannot scroll beyond the height that it has
     const top = this.chosen * HEIGHT;
     const view = this.element;
     if (top < view.scrollTop) view.scrollTop = top;
@@ -78,9 +79,14 @@ export class Rows {
     const same = lines.length === this.body.children.length && lines.every((line, place) => line === this.body.children[place]);
     if (!same) fill(this.body, lines);
     this.#set(this.body.style, "paddingTop", `${first * HEIGHT}px`);
-    this.#set(this.body.style, "height", `${this.items.length * HEIGHT}px`);
+    this.#fit();
     if (this.chosen >= first && this.chosen < last) this.element.setAttribute("aria-activedescendant", `row-${this.chosen}`);
     else this.element.removeAttribute("aria-activedescendant");
+  }
+
+  /** Give the list the height of all rows. */
+  #fit() {
+    this.#set(this.body.style, "height", `${this.items.length * HEIGHT}px`);
   }
 
   /** The element of an item: one that is drawn is kept, with the cells that are still true. */
