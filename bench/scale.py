@@ -117,7 +117,7 @@ def _memory(pid: int, about: Mapping[str, object]) -> dict[str, object]:
 
 
 def _slope(plural: str, sizes: Sequence[int], found: Sequence[Mapping[str, float]]) -> dict[str, object]:
-    """Return the larger store's cost as a multiple of the smaller one's."""
+    """Return the larger store's cost as a multiple of the smaller one's; None where that took no time to speak of."""
     small, large = found
-    ratios = {name: round(large[name] / small[name], 2) for name in small if name in large and small[name]}
+    ratios = {name: round(large[name] / cost, 2) if cost else None for name, cost in small.items() if name in large}
     return {"kind": plural, "from": sizes[0], "to": sizes[1], **ratios, "errors": 0}
