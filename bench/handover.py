@@ -36,7 +36,9 @@ def handover(options: Options, emit: Emit) -> None:
             for subject in bench.subjects("configmaps", "pods"):
                 for at, share in shares.items():
                     for conc in options.conc:
-                        _creates(bench, server, path, subject, at, [round(conc * each) for each in share])
+                        wanted = [round(conc * each) for each in share]
+                        if sum(wanted) == conc:  # a single connection is not at both
+                            _creates(bench, server, path, subject, at, wanted)
 
 
 def _creates(bench: Bench, server: Server, path: str, subject: Subject, at: str, wanted: list[int]) -> None:
