@@ -242,11 +242,13 @@ class ResourceCase(ServerCase):
 
 
 def _without_times(obj: Object) -> Object:
-    """Return the comparable part of an object: no metadata, conditions without times."""
+    """Return the comparable part of an object: no metadata, status and conditions without times."""
     rest = {key: value for key, value in obj.items() if key != "metadata"}
-    status = rest.get("status") or {}
-    if conditions := status.get("conditions"):
-        rest["status"] = {**status, "conditions": [{**each, "lastTransitionTime": None} for each in conditions]}
+    if status := rest.get("status"):
+        status = {**status, **dict.fromkeys(status.keys() & {"lastPhaseTransitionTime"})}
+        if conditions := status.get("conditions"):
+            status["conditions"] = [{**each, "lastTransitionTime": None} for each in conditions]
+        rest["status"] = status
     return rest
 
 
