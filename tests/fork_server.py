@@ -47,9 +47,9 @@ STARTING = ("--workers", "--join-secret-file")
 CLIENT = ("orchtw.testing.api_server", "orchtw.testing.async_api_server", "bench.server", "tests.fork_client")
 """Modules of the programs that `forking_main` runs; the rest of `orchtw.testing` is for a reactor."""
 CLOSE_S = 0.2
-"""How long the end of a forked server waits for clients to close; those of the tests leave it to the server.
+"""Seconds for which a forked server that ends waits until its clients have closed their connections.
 
-Tests that start a server as a user does have the whole second.
+Clients of tests never close them first. A server that a test starts as a user does waits for a whole second.
 """
 
 

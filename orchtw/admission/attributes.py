@@ -12,7 +12,8 @@ from orchtw.errors import Cause, Forbidden, Timeout
 from orchtw.registry.listers.lister import Lister
 from orchtw.request import Request, UserInfo
 from orchtw.rules.options import DeleteOptions, WriteOptions
-from orchtw.schema.catalogue import GroupVersionKind, ResourceType
+from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.declarations import GroupVersionKind
 from orchtw.values.names import qualified_name
 from orchtw.wire.objects import Object
 

@@ -16,6 +16,7 @@ import msgspec
 from orchtw.naming.names import Naming
 from orchtw.schema import declarations
 from orchtw.schema.additions import EVERY, Additions
+from orchtw.schema.declarations import Column, GroupVersionKind
 from orchtw.schema.versions import maturity
 
 _META = "meta.orch.io"
@@ -29,14 +30,6 @@ _META_EXTRAS = ("WatchEvent",)
 IN_EVERY_GROUP = frozenset(
     {"WatchEvent", "ListOptions", "GetOptions", "DeleteOptions", "CreateOptions", "UpdateOptions", "PatchOptions"}
 )
-
-
-class GroupVersionKind(msgspec.Struct, frozen=True, kw_only=True):
-    """Full name of a kind; the core group is ""."""
-
-    group: str
-    version: str
-    kind: str
 
 
 class ScalePaths(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,20 +52,6 @@ class Subresource(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     verbs: tuple[str, ...]
     scale: ScalePaths | None = None
-
-
-class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """One column of a kind's Table; `cell` describes the source of its value.
-
-    `path`: of a custom kind, where it is in the object, as JSONPath; empty for any other.
-    """
-
-    name: str
-    type: str
-    format: str
-    priority: int
-    cell: str
-    path: str = ""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -316,10 +295,7 @@ def _resource(
         deprecated=life.deprecated or None,
         removed=life.removed or None,
         replacement=_replacement(naming, life),
-        columns=tuple(
-            Column(name=each.name, type=each.type, format=each.format, priority=each.priority, cell=each.cell)
-            for each in message.options.column
-        ),
+        columns=message.options.column,
         message=message.full_name,
     )
 

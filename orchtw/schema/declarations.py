@@ -108,8 +108,8 @@ class Field(msgspec.Struct, frozen=True, array_like=True):
         return "." in self.type
 
 
-class GroupVersionKind(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Full name of a kind, as the protos write it."""
+class GroupVersionKind(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Full name of a kind; the core group is ""."""
 
     group: str = ""
     version: str = ""
@@ -146,14 +146,18 @@ class Resource(msgspec.Struct, frozen=True, omit_defaults=True):
     field_selector: tuple[str, ...] = ()
 
 
-class Column(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One column of a kind's Table."""
+class Column(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One column of a kind's Table; `cell` describes the source of its value.
+
+    `path`: of a custom kind, where it is in the object, as JSONPath; empty for any other.
+    """
 
     name: str = ""
     type: str = ""
     format: str = ""
     priority: int = 0
     cell: str = ""
+    path: str = ""
 
 
 class Lifecycle(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -222,7 +226,7 @@ class Message(msgspec.Struct, frozen=True, array_like=True):
         return _fields.decode(self.encoded_fields)
 
     def field(self, name: str) -> Field:
-        """Return the field of a name. Raises KeyError if there is none."""
+        """Return the field with this name. Raises KeyError if the message lacks it."""
         for each in self.fields():
             if each.name == name:
                 return each

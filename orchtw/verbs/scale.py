@@ -10,10 +10,10 @@ from orchtw.registry.write import Write
 from orchtw.request import Response
 from orchtw.rules.negotiation import check_transform, patch_type
 from orchtw.rules.options import include_object, patch_options, update_options
-from orchtw.schema.catalogue import Column
 from orchtw.schema.codec.body import fit_value
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.codec.strict_fields import WARN
+from orchtw.schema.declarations import Column
 from orchtw.schema.tables.cells_workloads import scale as scale_cells
 from orchtw.schema.tables.convertor import TableLayout
 from orchtw.schema.tables.partial import partial_metadata

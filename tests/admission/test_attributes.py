@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest, Forbidden, InternalError, Timeout
 from orchtw.rules.options import DeleteOptions, WriteOptions
-from orchtw.schema.catalogue import GroupVersionKind
+from orchtw.schema.declarations import GroupVersionKind
 from tests.admission.asked import attributes, canonical, request, resource
 
 BUDGET = canonical(

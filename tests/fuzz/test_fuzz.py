@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from unittest import skipIf
 
 import orjson
 from twisted.internet.utils import getProcessOutputAndValue
-from twisted.trial.unittest import SkipTest, SynchronousTestCase, TestCase
+from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bench.server import ROOT
 from tests.forked import forking
@@ -48,10 +49,9 @@ class RunTests(TestCase):
         """The same of a server of two processes."""
         await self.run_on("workers")
 
+    @skipIf(NO_ETCD is not None, NO_ETCD or "")
     async def test_etcd(self) -> None:
         """The same on a cluster."""
-        if NO_ETCD:
-            raise SkipTest(NO_ETCD)
         await self.run_on("etcd")
 
 

@@ -8,7 +8,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
 from orchtw.schema.additions import RELEASE_1_24
-from orchtw.schema.catalogue import Catalogue, GroupVersionKind, ResourceType
+from orchtw.schema.catalogue import Catalogue, ResourceType
+from orchtw.schema.declarations import GroupVersionKind
 from orchtw.schema.versions import maturity
 
 META = "orch.io.apimachinery.pkg.apis.meta.v1"

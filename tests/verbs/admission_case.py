@@ -11,10 +11,6 @@ REVIEWS = "/apis/authorization.orch.io/v1"
 TEMPLATE: Object = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
 
 
-def config_map(name: str = "x", **meta: object) -> Object:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **meta}, "data": {"key": "old"}}
-
-
 class AdmissionCase(ServedCase):
     def pod(self, name: str = "p", node: str = "") -> None:
         spec = {**TEMPLATE["spec"], **({"nodeName": node} if node else {})}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.chain import ChainPlugin
-from orchtw.schema.catalogue import GroupVersionKind, ResourceType
-from tests.verbs.admission_case import AdmissionCase, config_map
+from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.declarations import GroupVersionKind
+from tests.verbs.admission_case import AdmissionCase
+from tests.verbs.objects import config_map
 from tests.verbs.served import APPLY, MERGE, ServedCase
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.admission.attributes import Attributes
-from orchtw.schema.catalogue import GroupVersionKind
+from orchtw.schema.declarations import GroupVersionKind
 from orchtw.wire.objects import Object
 from tests.verbs.admission_case import DEPLOYMENTS, REVIEWS, TEMPLATE, AdmissionCase
 from tests.verbs.served import APPLY, MERGE

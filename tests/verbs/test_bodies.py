@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.wire.objects import Object
+from tests.verbs.objects import config_map
 from tests.verbs.served import APPLY, DEFAULT, MERGE, ServedCase
 
 NAMESPACES = "/api/v1/namespaces"
@@ -23,10 +24,6 @@ DNS_1035 = (
     "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
     "'[a-z]([-a-z0-9]*[a-z0-9])?')"
 )
-
-
-def config_map(name: str = "x", /, **meta: object) -> Object:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **meta}, "data": {"key": "old"}}
 
 
 def service(name: str) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchtw.testing.in_process_watch import InProcessWatch
 from orchtw.wire.objects import Object
+from tests.verbs.objects import config_map
 from tests.verbs.served import DEFAULT, MERGE, ServedCase
 
 STRATEGIC = {"content-type": "application/strategic-merge-patch+json"}
@@ -11,10 +12,6 @@ TABLES = {
     "accept": "application/json;as=Table;v=v1;g=meta.orch.io,application/json;as=Table;v=v1beta1;g=meta.orch.io,"
     "application/json"
 }
-
-
-def config_map(name: str = "x", **meta: object) -> Object:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **meta}, "data": {"key": "old"}}
 
 
 class CommandTests(ServedCase):

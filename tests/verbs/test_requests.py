@@ -12,6 +12,7 @@ from orchtw.admission.attributes import Attributes
 from orchtw.errors import Forbidden, InternalError, StatusError, TooManyRequests
 from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object
+from tests.verbs.objects import config_map
 from tests.verbs.served import APPLY, MERGE, ServedCase
 
 NAMESPACES = "/api/v1/namespaces"
@@ -21,10 +22,6 @@ BOB = {"impersonate-user": "bob"}
 JSON_PATCH = {"content-type": "application/json-patch+json"}
 TABLE = {"accept": "application/json;as=Table;g=meta.orch.io;v=v1"}
 NOWHERE = "the server could not find the requested resource"
-
-
-def config_map(name: str = "x", **meta: object) -> Object:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **meta}, "data": {"key": "old"}}
 
 
 def deployment(name: str) -> Object:

@@ -6,16 +6,12 @@ from typing import Any
 
 from orchtw.storage.etcd.status import TOO_LARGE, EtcdTooLarge
 from orchtw.storage.interface import Op
-from orchtw.wire.objects import Object
 from orchtw.writes import drafts
 from tests.emulated import since
+from tests.verbs.objects import config_map
 from tests.verbs.served import APPLY, MERGE, ServedCase
 
 LEASES = "/apis/coordination.orch.io/v1/namespaces/default/leases"
-
-
-def config_map(name: str = "x", **meta: object) -> Object:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **meta}, "data": {"key": "old"}}
 
 
 class CreateTests(ServedCase):

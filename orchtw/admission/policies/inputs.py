@@ -8,8 +8,9 @@ from typing import Any
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.policies.rights import Rights
 from orchtw.registry.stored import Stored
-from orchtw.schema.catalogue import GroupVersionKind, ResourceType
+from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.cel.admission import AUTHORIZED, NAMESPACE, OBJECT, OLD_OBJECT, OWN_RESOURCE, PARAMS, REQUEST
+from orchtw.schema.declarations import GroupVersionKind
 from orchtw.wire.objects import Object
 
 

@@ -24,11 +24,11 @@ from orchtw.admission.rounds import Rounds
 from orchtw.admission.webhooks.views import Views, WebhookView
 from orchtw.apply.merge_type import MapType, Types
 from orchtw.errors import ServiceUnavailable
-from orchtw.schema.catalogue import GroupVersionKind
 from orchtw.schema.cel.admission import PARAMS
 from orchtw.schema.cel.evaluation import EVALUATION_STEPS, Evaluation, Meter, OutOfBudget, Wrong
 from orchtw.schema.cel.faults import Failure
 from orchtw.schema.cel.mutations import as_json, operations_of
+from orchtw.schema.declarations import GroupVersionKind
 from orchtw.wire.objects import Object
 
 _DELAY: Final = "There can be a delay between when CustomResourceDefinitions are created and when they are available."

@@ -8,7 +8,8 @@ import orjson
 
 from orchtw.admission.attributes import Attributes
 from orchtw.naming.names import Naming
-from orchtw.schema.catalogue import GroupVersionKind, ResourceType
+from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.declarations import GroupVersionKind
 from orchtw.wire.objects import Object
 
 GROUP: Final = "admission.orch.io"

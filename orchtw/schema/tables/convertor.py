@@ -12,7 +12,7 @@ from typing import Any, Literal
 import orjson
 
 from orchtw.naming.names import Naming
-from orchtw.schema.catalogue import Column
+from orchtw.schema.declarations import Column
 from orchtw.schema.tables.custom import cells_of, shown_columns
 from orchtw.schema.tables.partial import partial_metadata
 from orchtw.schema.tables.text import Age, Cells, TableView

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from orchtw.schema.catalogue import Column
+from orchtw.schema.declarations import Column
 from orchtw.schema.jsonpath.path import Path
 from orchtw.schema.jsonpath.steps import MISSING, PathError, StepBudget
 from orchtw.schema.tables.text import UNKNOWN, Age, Cells, TableView, boolean

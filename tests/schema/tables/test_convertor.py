@@ -10,9 +10,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming.names import Naming
 from orchtw.registry.strategies import KINDS
-from orchtw.schema.catalogue import Catalogue, Column, ResourceType
+from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.conversion.events import EVENT_CONVERSIONS
+from orchtw.schema.declarations import Column
 from orchtw.schema.kinds import GroupKind
 from orchtw.schema.tables.cells_core import component_status
 from orchtw.schema.tables.convertor import TableLayout
