@@ -42,7 +42,7 @@ from bench.startup import startup
 from bench.tails import tails
 from bench.webhooks import webhooks
 from bench.writes import writes
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "idle": idle,

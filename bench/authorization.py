@@ -18,7 +18,7 @@ from orchtw.authz.masters import Masters
 from orchtw.authz.rbac import RBAC
 from orchtw.authz.rbac_index import Binding, RoleIndex, RoleKey
 from orchtw.authz.union import AuthorizerUnion
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.rules.rbac import PolicyRule, rules_of
 from orchtw.wire.objects import Object

@@ -15,7 +15,7 @@ from bench.machine import Machine
 from bench.options import Options
 from bench.server import Server, data_directory
 from bench.session import Emit
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 ROUNDS = 4
 GROUP_SIZE = 10

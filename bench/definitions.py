@@ -16,7 +16,7 @@ from bench.machine import Machine, cpu_s, rss_mib
 from bench.options import Options
 from bench.server import Server, data_directory
 from bench.session import Emit
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 ALONE = 20  # definitions created one after the other, at most half of them
 GROUP_SIZE = 10

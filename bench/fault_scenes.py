@@ -16,7 +16,7 @@ from orchtw.errors import StatusError
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd.store import EtcdSettings, EtcdStore
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from orchtw.testing.etcd import EtcdCluster, EtcdMember
 
 SPACE_BYTES: Final = 64 << 20

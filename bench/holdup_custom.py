@@ -20,7 +20,7 @@ from bench.holdup import Outcome, Probe, call, figures
 from bench.holdup_case import Step
 from bench.http1 import JSON, Connection
 from bench.session import Bench
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 NAMING = Naming.orch()
 EXTENSION = NAMING.extension_prefix

@@ -9,7 +9,7 @@ from bench.objects import create, get
 from bench.options import Options
 from bench.server import data_directory, running
 from bench.session import Bench, Emit, MediaTypes
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 POLICY = """\
 apiVersion: audit.orch.io/v1

@@ -24,7 +24,7 @@ from bench.options import Options
 from bench.server import GREEDY_TOKEN, MODEST_TOKEN, USERS
 from bench.session import Bench
 from bench.subjects import Subject
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 REST_S = 0.002  # between an answer and the next question of the modest user
 SETTLE_S = 1.0  # of overload, before anything is measured

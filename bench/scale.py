@@ -15,8 +15,8 @@ from bench.scale_store import make_store, seed
 from bench.server import Server, data_directory
 from bench.session import Emit, MediaTypes
 from bench.subjects import Subject, subjects
-from orchtw.naming.names import Naming
-from orchtw.storage.interface import KeyValue
+from orchtw.naming.naming import Naming
+from orchtw.storage.store import KeyValue
 
 START_LIMIT_S = 3600.0
 REST_S = 0.5  # after a start; again and again until the controllers have seen what there is

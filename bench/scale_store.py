@@ -12,11 +12,11 @@ import orjson
 from bench.http1 import JSON, BenchError, Connection, Endpoint
 from bench.server import Server, data_directory
 from bench.subjects import CORE, Subject
-from orchtw.naming.names import Naming
-from orchtw.storage.interface import KeyValue
+from orchtw.naming.naming import Naming
 from orchtw.storage.sqlite.file import StoreFile
 from orchtw.storage.sqlite.load import Load
 from orchtw.storage.sqlite.snapshot import Snapshot
+from orchtw.storage.store import KeyValue
 
 PER_GROUP = 100
 """Objects in each namespace, on each node and of each release; neighbours in one of them are not in another."""

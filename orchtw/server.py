@@ -67,14 +67,14 @@ from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import RequestLog
 from orchtw.filters.timeout import TimeoutStage
 from orchtw.logs.verbosity import Verbosity
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki import first_start
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.first_start import Pki
 from orchtw.pki.sealed_keys import join_secret, read_keys
 from orchtw.rules.contests import Contests
 from orchtw.serving.listener import bind, make_sure_free
-from orchtw.storage.interface import Store
+from orchtw.storage.store import Store
 from orchtw.writes.admissions import Admissions
 from orchtw.writes.deletion import Deletion
 from orchtw.writes.gate import WriteGate

@@ -21,7 +21,7 @@ from orchtw.errors import ConfigError
 from orchtw.flags.flag import parse_boolean
 from orchtw.logs.lines import FORMATS
 from orchtw.logs.verbosity import Verbosity
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 _PID_FILE = "twistd.pid"
 """The name that twistd gives it by itself."""

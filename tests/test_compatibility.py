@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission.plugins import PLUGINS
 from orchtw.assembly.flags import FLAGS
 from orchtw.config.feature_gates import GATES
-from orchtw.config.without_effect import REFUSED
+from orchtw.config.ignored import REFUSED
 from orchtw.controllers import CONTROLLERS
 from tests.test_docs import ROOT
 

@@ -19,7 +19,7 @@ from twisted.web.http_headers import Headers
 
 from orchtw.admission.chain import ChainPlugin
 from orchtw.assembly.flags import parse
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs

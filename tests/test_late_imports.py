@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 LATE = (
     *("yaml", "wsproto", "prometheus_client", "zoneinfo", "treq", "automat", "orchtw.workers", "orchtw.authn.oidc"),
-    *("orchtw.authn.webhook_tokens", "orchtw.authz.node", "orchtw.authz.webhook", "orchtw.audit.backends"),
+    *("orchtw.authn.webhook", "orchtw.authz.node", "orchtw.authz.webhook", "orchtw.audit.backends"),
     *("orchtw.storage.etcd", "orchtw.storage.remote", "orchtw.storage.encryption.kms", "orchtw.serving.websocket"),
     *("orchtw.storage.memory", "orchtw.snapshots", "orchtw.assembly.state", "orchtw.endpoints.state"),
     *("orchtw.admission.plugins.pod_security_policy", "orchtw.faults", "orchtw.endpoints.faults"),

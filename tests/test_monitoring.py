@@ -19,7 +19,7 @@ from twisted.trial.unittest import TestCase
 from orchtw.assembly.membership import ServerKeys
 from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.config import Config
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.server import Server
 from orchtw.storage.encryption.metrics import SealingMetrics
 from tests.client.world import MemoryStore

@@ -20,7 +20,7 @@ from orchtw.assembly.membership import ServerKeys
 from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.config import Config
 from orchtw.config.cluster import ClusterOptions
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.followed_files import INTERVAL_S
 from orchtw.registry import reservations, strategies
@@ -28,7 +28,7 @@ from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request
 from orchtw.schema.kinds import GroupKind
 from orchtw.server import Server
-from orchtw.storage.interface import Change, Subscription
+from orchtw.storage.store import Change, Subscription
 from orchtw.wire.objects import Object
 from tests.client.world import MemoryStore
 

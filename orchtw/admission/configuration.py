@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.fields import Fields
 from orchtw.schema.codec.json_text import parse_pairs
 from orchtw.schema.codec.yaml_codec import parse_yaml

@@ -12,12 +12,12 @@ from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.authz.decision import Authorizer
 from orchtw.config.generic import GenericOptions
 from orchtw.config.releases import LAST, Release
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
-from orchtw.storage.interface import Store
+from orchtw.storage.store import Store
 
 
 class AdmissionHost(msgspec.Struct, frozen=True, kw_only=True):

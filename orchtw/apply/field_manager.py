@@ -28,7 +28,7 @@ from orchtw.apply.server_side_apply import ApplyConflicts, Merger, Versions
 from orchtw.apply.type_check import problems
 from orchtw.apply.typed import same
 from orchtw.errors import BadRequest
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.wire.objects import Object
 
 BEFORE_FIRST_APPLY = "before-first-apply"

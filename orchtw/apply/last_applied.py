@@ -12,7 +12,7 @@ from orchtw.apply.merge_type import MapType
 from orchtw.apply.server_side_apply import FieldConflict
 from orchtw.apply.type_check import fits
 from orchtw.apply.typed import claimed, compare
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object
 

@@ -17,7 +17,7 @@ from orchtw.authn.service_accounts.keys import (
 from orchtw.config import Config
 from orchtw.config.accounts import AccountOptions
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki import files
 from orchtw.pki.certificates import pem
 

@@ -52,7 +52,7 @@ from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.paging import Tokens
 from orchtw.schema.openapi.features import Features
 from orchtw.verbs.binding import create_binding
-from orchtw.verbs.componentstatuses import ComponentStatuses
+from orchtw.verbs.component_statuses import ComponentStatuses
 from orchtw.verbs.context import Kinds, Reading, WatchTimes, Writing
 from orchtw.verbs.handler import Endpoint, ResourceHandler, Virtual
 from orchtw.verbs.subject_access_review import Reviews

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.plugins import EncryptionPlugin
 from orchtw.plugins.entry_points import Plugins
 from orchtw.registry.stored_vocabulary import StoredVocabulary
@@ -21,7 +21,7 @@ from orchtw.storage.encryption.provider import KeyMissing, Provider, Unreadable
 from orchtw.storage.encryption.samples import Key
 from orchtw.storage.encryption.store import with_keys
 from orchtw.storage.encryption.transformers import Transformer, Transformers
-from orchtw.storage.interface import Translation
+from orchtw.storage.store import Translation
 
 NOTHING: Final = Transformers({})
 """Transformers without a configuration file."""

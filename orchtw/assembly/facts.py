@@ -13,7 +13,7 @@ from orchtw.assembly.encryption import keys_by_resource
 from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.config import Config
 from orchtw.config.settings import SETTINGS
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki.cluster_signing import CLIENT, LEGACY, NODE_CLIENT, ClusterSigning
 from orchtw.rules.agreement import Believed, Content, Equal, Fact
 from orchtw.storage.encryption.samples import Samples

@@ -17,7 +17,7 @@ from orchtw.assembly.store import claim_store
 from orchtw.bootstrap.sealed_record import Reason, found_or_made
 from orchtw.config import Config
 from orchtw.errors import ConfigError, StatusError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki.sealed_keys import FLAG
 
 

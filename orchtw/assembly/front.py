@@ -28,7 +28,7 @@ from orchtw.filters.plans import Plans
 from orchtw.filters.screen import Screen
 from orchtw.logs.verbosity import Verbosity
 from orchtw.proxy.aggregation import Aggregated, PassingOn
-from orchtw.proxy.nodes import SimulatedPlaces
+from orchtw.proxy.node_connection import SimulatedPlaces
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.serving.edge import Decline
 from orchtw.serving.edge import Screen as ScreenHeads

@@ -11,7 +11,7 @@ from orchtw.bootstrap import sealed_record
 from orchtw.errors import StatusError
 from orchtw.pki.sealed_keys import FLAG, WrongSecret, seal, unseal
 from orchtw.registry.offload import INLINE_BYTES, Offload
-from orchtw.storage.interface import Store
+from orchtw.storage.store import Store
 
 LONG: Final = INLINE_BYTES + 1
 """Size in bytes at which work goes to the thread: stretching the secret takes a tenth of a second."""

@@ -18,7 +18,7 @@ from typing import Final
 import orchtw
 from orchtw.config import Config
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki import first_start
 from orchtw.pki.sealed_keys import FLAG, WrongSecret, seal, unseal
 

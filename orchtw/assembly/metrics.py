@@ -33,7 +33,7 @@ from orchtw.metrics.series import (
     histograms,
     one,
 )
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.metrics import CallMetrics
 from orchtw.registry.aggregation.metrics import AvailabilityMetrics
 from orchtw.registry.aggregation.services import ApiServices

@@ -17,7 +17,7 @@ from orchtw.outbound.services import Resolver, ServiceReference
 from orchtw.outbound.tls import ClientTLS
 from orchtw.pki.files import read_certificates, read_key
 from orchtw.proxy.forwarding import ProxyTransport
-from orchtw.proxy.nodes import AgentSettings, NodeAgents, SimulatedPlaces
+from orchtw.proxy.node_connection import AgentSettings, NodeAgents, SimulatedPlaces
 from orchtw.proxy.service import Backends
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets

@@ -39,9 +39,9 @@ from orchtw.serving.http2.limits import STREAMS
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener
 from orchtw.serving.server_names import NamedPair
-from orchtw.serving.ticket_renewal import TicketRenewal
+from orchtw.serving.session_tickets import TicketRenewal
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
-from orchtw.storage.interface import Store
+from orchtw.storage.store import Store
 
 SPARE_FILES = 256 + 4 * MOST
 """Open files beside clients' connections: the store, logs, connections to backends, webhooks and other servers."""

@@ -27,7 +27,7 @@ from orchtw.endpoints.checks import (
     filled,
     store_check,
 )
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 AUTOREGISTRATION: Final = "orch-apiserver-autoregistration"
 """The step that makes the APIServices; check `autoregister-completion` waits for it as well."""

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.config import Config
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.checks import checks, consequences
 from orchtw.registry.offload import Offload
@@ -18,7 +18,7 @@ from orchtw.schema.additions import Additions
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.storage.cache.watch_cache import Cacher
-from orchtw.storage.interface import Store
+from orchtw.storage.store import Store
 from orchtw.watch.event_log import HISTORY_S
 
 

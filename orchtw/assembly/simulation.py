@@ -14,7 +14,7 @@ from orchtw.controllers.manager import Manager
 from orchtw.endpoints.paths import Endpoint
 from orchtw.pki.front_proxy import FrontProxy
 from orchtw.plugins import ControllerPlugin
-from orchtw.proxy.nodes import SimulatedPlaces
+from orchtw.proxy.node_connection import SimulatedPlaces
 
 
 class Simulated:

@@ -27,7 +27,7 @@ from orchtw.filters.storage_versions import StorageVersionStage
 from orchtw.logs.verbosity import Verbosity
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.requests import RequestMetrics
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins

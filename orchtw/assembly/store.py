@@ -9,14 +9,14 @@ from typing import Any
 
 from orchtw.assembly.encryption import NOTHING, SealedEvidence, SealedTranslation, sealing
 from orchtw.config import Config
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki.files import refuse_link
 from orchtw.registry.rewriting import StoredNames
 from orchtw.registry.stored_vocabulary import StoredVocabulary
 from orchtw.storage import make_store
 from orchtw.storage.encryption.store import EncryptedStore
 from orchtw.storage.encryption.transformers import Transformers
-from orchtw.storage.interface import Evidence, Store, StoreHost
+from orchtw.storage.store import Evidence, Store, StoreHost
 
 
 def claim_store(

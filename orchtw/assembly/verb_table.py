@@ -17,12 +17,12 @@ from orchtw.verbs.binding import bind_pod
 from orchtw.verbs.context import Reading, WatchTimes, Writing
 from orchtw.verbs.create import create
 from orchtw.verbs.delete import delete
-from orchtw.verbs.deletecollection import deletecollection
+from orchtw.verbs.delete_collection import deletecollection
 from orchtw.verbs.eviction import evict
 from orchtw.verbs.get import at_once, get
 from orchtw.verbs.handler import AtOnce, Verb
 from orchtw.verbs.list import list_objects
-from orchtw.verbs.token import TokenRequests
+from orchtw.verbs.token_request import TokenRequests
 from orchtw.verbs.update import update
 from orchtw.verbs.watch import watch
 from orchtw.verbs.websocket import WebSocketVerb, event_messages, log_messages

@@ -28,7 +28,7 @@ from orchtw.audit.policy import (
 from orchtw.audit.policy_file import GROUP
 from orchtw.audit.sink import AuditSink, Stored
 from orchtw.errors import StatusError, TooManyRequests
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.offload import Offload
 from orchtw.request import Decided, Request
 from orchtw.schema.codec.codecs import Codecs

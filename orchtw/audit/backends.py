@@ -10,21 +10,21 @@ from typing import Any, Final
 import msgspec
 
 from orchtw.audit.batches import PLUGIN, Batches, BatchSettings, Delivery
+from orchtw.audit.buffer import WaitingEvents
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import json_lines
 from orchtw.audit.legacy import legacy_line
-from orchtw.audit.log_backend import DirectLog, Form, ThreadLog
+from orchtw.audit.log import DirectLog, Form, ThreadLog
 from orchtw.audit.log_file import MEGABYTE, LogFile, LogSettings
 from orchtw.audit.old_files import Keeping
 from orchtw.audit.policy_file import GROUP
 from orchtw.audit.shared_log_file import SharedLogFile
 from orchtw.audit.sink import AuditBackend, AuditSink, Blocking, Truncating
-from orchtw.audit.waiting import WaitingEvents
 from orchtw.audit.webhook import LimitedCaller, WebhookBackend, WebhookSender
 from orchtw.config.audit import AuditLogOptions, AuditOptions, AuditWebhookOptions
 from orchtw.config.reloads import Reloads
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.outbound.kubeconfig import load
 

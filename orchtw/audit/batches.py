@@ -8,8 +8,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from orchtw.audit.buffer import InDelivery, WaitingEvents
 from orchtw.audit.event import Event
-from orchtw.audit.waiting import InDelivery, WaitingEvents
 
 PLUGIN: Final = "buffered"
 

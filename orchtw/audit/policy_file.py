@@ -11,7 +11,7 @@ from twisted.logger import Logger
 
 from orchtw.audit.policy import LEVELS, NONE, STAGES, AuditPolicy, AuditRule, GroupResources, PolicyOutcome
 from orchtw.errors import Cause, ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.fields import Fields
 from orchtw.schema.codec.yaml_codec import parse_yaml
 from orchtw.values.causes import go_quote, invalid, not_supported, required

@@ -9,9 +9,9 @@ import msgspec
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.audit.buffer import InDelivery, WaitingEvents
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import Event
-from orchtw.audit.waiting import InDelivery, WaitingEvents
 
 Stored = bool | Deferred[bool]
 """True if the events' request may go on; a Deferred if that is not known at once.

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from orchtw.authn import bootstrap_tokens, request_headers, service_account_tokens, tokens
+from orchtw.authn import bootstrap_tokens, request_headers, token_file
 from orchtw.authn.audiences import PlainTokens, plain
 from orchtw.authn.client_certificates import ClientCertificates
 from orchtw.authn.method import Authenticator, AuthnHost, TokenMethod
+from orchtw.authn.service_accounts import authenticator
 from orchtw.config.authentication import AuthenticationOptions
 from orchtw.plugins import AuthenticationPlugin, Plugins
 from orchtw.plugins.order import anchored
@@ -37,7 +38,7 @@ def _oidc(host: AuthnHost, options: AuthenticationOptions) -> PlainTokens | None
 def _webhook(host: AuthnHost, options: AuthenticationOptions) -> TokenMethod | None:
     if options.webhook.config_file is None:
         return None
-    from orchtw.authn.webhook_tokens import from_flags
+    from orchtw.authn.webhook import from_flags
 
     return from_flags(host, options)
 
@@ -52,8 +53,8 @@ METHODS: Mapping[str, MakeMethod] = MappingProxyType(
 
 TOKENS: Mapping[str, MakeSource] = MappingProxyType(
     {
-        "token-file": plain(tokens.from_flags),
-        "service-accounts": service_account_tokens.from_flags,
+        "token-file": plain(token_file.from_flags),
+        "service-accounts": authenticator.from_flags,
         "bootstrap": plain(bootstrap_tokens.from_flags),
         "oidc": plain(_oidc),
         "webhook": _webhook,

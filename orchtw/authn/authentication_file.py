@@ -13,7 +13,7 @@ from orchtw.authn.claim_mapping import ClaimMapping, Rule
 from orchtw.authn.identity_expressions import CLAIMS, CONDITION, TEXT, TEXTS, USER, IdentityExpression
 from orchtw.authn.oidc_claims import Mapping
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.configuration_file import Mistakes, configuration
 from orchtw.outbound.fields import Fields
 from orchtw.outbound.policy import BadTLS, read_authorities

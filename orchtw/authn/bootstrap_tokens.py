@@ -8,7 +8,7 @@ from orchtw.authn.method import AuthnHost, authenticated
 from orchtw.authn.validity import FOREIGN, Validity
 from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import Unauthorized
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.stored import Stored
 from orchtw.request import UserInfo
 from orchtw.rules.bootstrap_tokens import PREFIX, SECRET_TYPE, BadSecret, TokenSecret, split

@@ -15,7 +15,7 @@ from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.authn.validity import Validity
 from orchtw.config.releases import LAST, Release
 from orchtw.config.reloads import Reloads
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, UserInfo

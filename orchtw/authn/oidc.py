@@ -9,14 +9,14 @@ from typing import Final
 from twisted.application.service import MultiService
 
 from orchtw.authn.compact import Compact, compact
+from orchtw.authn.distributed_claims import ClaimSource, DistributedClaims, OtherIssuers, source_of
 from orchtw.authn.method import AuthnHost
 from orchtw.authn.oidc_claims import BadToken, Mapping, TokenMapping
-from orchtw.authn.oidc_distributed import ClaimSource, DistributedClaims, OtherIssuers, source_of
 from orchtw.authn.oidc_keys import IssuerKeys, Provider
 from orchtw.authn.oidc_rules import UNSIGNED, TokenRules, is_signed
 from orchtw.authn.shared_calls import SharedCalls
+from orchtw.authn.token_cache import Accepted, Verdicts, accepted
 from orchtw.authn.validity import FOREIGN, Validity
-from orchtw.authn.verdicts import Accepted, Verdicts, accepted
 from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import ConfigError, Unauthorized
 from orchtw.outbound.policy import BadTLS, read_authorities

@@ -8,7 +8,7 @@ from twisted.logger import Logger
 
 from orchtw.authn import methods, token_sources
 from orchtw.authn.audiences import ForThisAPI
-from orchtw.authn.bearer import BearerTokens
+from orchtw.authn.bearer_token import BearerTokens
 from orchtw.authn.first_success import first_success
 from orchtw.authn.method import (
     ANONYMOUS,
@@ -22,7 +22,7 @@ from orchtw.authn.validity import Lasting, Validity, together
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.config.authentication import AuthenticationOptions
 from orchtw.errors import Unauthorized
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
 from orchtw.request import Request, UserInfo
 

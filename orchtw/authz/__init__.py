@@ -26,7 +26,7 @@ def _node(host: AuthzHost, options: AuthorizationOptions) -> Authorizer:
 
 
 def _abac(host: AuthzHost, options: AuthorizationOptions) -> Authorizer:
-    from orchtw.authz.policy_file import from_flags
+    from orchtw.authz.abac_policy import from_flags
 
     return from_flags(options, host.naming)
 

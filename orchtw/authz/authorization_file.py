@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from orchtw.authz.request_conditions import condition_of
+from orchtw.authz.match_conditions import condition_of
 from orchtw.flags.flag import parse_duration_s
 from orchtw.outbound.configuration_file import Mistakes, configuration
 from orchtw.outbound.fields import Fields

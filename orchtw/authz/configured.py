@@ -8,7 +8,7 @@ from pathlib import Path
 from orchtw.authz.authorization_file import FLAG, Entry, read
 from orchtw.authz.decision import Authorizer, AuthzHost, Decision, Stands, UserRules
 from orchtw.authz.fixed import AlwaysAllow
-from orchtw.authz.request_conditions import Conditional
+from orchtw.authz.match_conditions import Conditional
 from orchtw.authz.union import AuthorizerUnion
 from orchtw.authz.webhook import calling
 from orchtw.errors import ConfigError

@@ -13,7 +13,7 @@ from twisted.application.service import MultiService
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.config.releases import LAST, Release
 from orchtw.config.reloads import Reloads
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.registry.targets import Targets
 from orchtw.request import RequestInfo, UserInfo

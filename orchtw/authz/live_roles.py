@@ -12,14 +12,14 @@ from twisted.python.failure import Failure
 
 from orchtw.authz.rbac_index import Binding, Grant, RoleIndex, RoleKey
 from orchtw.errors import TooManyRequests
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.offload import Compute, at_once
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
 from orchtw.rules.rbac import PolicyRule, merged, rules_of
+from orchtw.storage.cache.consistent_reads import MOST_RECENT
 from orchtw.storage.cache.resource import DamagedObject
-from orchtw.storage.freshness import MOST_RECENT
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.event_log import Event
 

@@ -10,7 +10,7 @@ from orchtw.authz.node_graph import NodeGraph
 from orchtw.authz.node_references import ACCOUNTS, CLAIMS, CONFIG_MAPS, SECRETS, Reference
 from orchtw.authz.node_rules import NodeRules
 from orchtw.config.authorization import AuthorizationOptions
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.values.causes import go_quote
 

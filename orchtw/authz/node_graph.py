@@ -18,7 +18,7 @@ from twisted.logger import Logger
 
 from orchtw.authz.node_references import SECRETS, Reference, of_pod, of_volume
 from orchtw.errors import InternalError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.watch.entry import Entry

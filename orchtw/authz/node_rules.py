@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import RequestInfo
 
 _READ: Final = ("get", "list", "watch")

@@ -11,7 +11,7 @@ import msgspec
 from orchtw.authz.decision import Decision, Stands, UserRules
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.rbac_index import Grant
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 
 Key = tuple[object, ...]

@@ -12,14 +12,14 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.python.failure import Failure
 
 from orchtw.errors import AlreadyExists, NotFound
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.targets import Targets
 from orchtw.registry.write import Transform, Write
 from orchtw.request import UserInfo
 from orchtw.rules.contests import Contests, content_of, key_of
 from orchtw.schema.codec.body import fit_own
+from orchtw.storage.cache.consistent_reads import MOST_RECENT
 from orchtw.storage.cache.resource import DamagedObject
-from orchtw.storage.freshness import MOST_RECENT
 from orchtw.wire.objects import Object
 from orchtw.writes.write_path import WritePath
 

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Final
 
 from orchtw.bootstrap.ensurer import Ensurer, together
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.flowcontrol import mandatory, suggested
 from orchtw.wire.objects import Object
 

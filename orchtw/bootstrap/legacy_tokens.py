@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 from orchtw.authn.service_accounts.legacy_uses import TokenUse, last_used_label
 from orchtw.bootstrap.ensurer import Ensurer
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.wire.objects import Object
 
 SINCE = "since"

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from orchtw.bootstrap.ensurer import system_user
 from orchtw.errors import AlreadyExists
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.targets import Targets
 from orchtw.registry.write import Write
 from orchtw.schema.codec.body import fit_own

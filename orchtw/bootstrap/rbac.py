@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchtw.bootstrap.ensurer import Ensurer, together
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules.rbac import TooManyRules, rules_of, uncovered
 from orchtw.wire.json_values import loads
 from orchtw.wire.objects import Object

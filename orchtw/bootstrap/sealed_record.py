@@ -7,7 +7,7 @@ from typing import Final
 
 from orchtw.bootstrap.server_leases import SERVERS
 from orchtw.registry.targets import REGISTRY
-from orchtw.storage.interface import KeyValue, Op, Store
+from orchtw.storage.store import KeyValue, Op, Store
 
 KEY: Final = f"{REGISTRY}handover/keys"
 _NAMESPACES: Final = f"{REGISTRY}namespaces/"

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 import orjson
 
-from orchtw.storage.interface import KeptValue, KeyValue, Store
+from orchtw.storage.store import KeptValue, KeyValue, Store
 
 SERVERS: Final = "/registry/servers/"
 RENEWAL_S: Final = 5.0

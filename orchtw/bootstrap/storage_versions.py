@@ -10,7 +10,7 @@ import msgspec
 
 from orchtw.bootstrap.ensurer import Ensurer, together
 from orchtw.errors import StatusError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.targets import Targets
 from orchtw.rules.storage_versions import object_name, stated
 from orchtw.wire.objects import Object

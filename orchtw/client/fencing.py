@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.errors import Fenced
-from orchtw.storage.interface import Guard
+from orchtw.storage.store import Guard
 
 
 class Tenure:

@@ -28,9 +28,9 @@ from orchtw.rules.options import DeleteOptions
 from orchtw.rules.selectors import parse_fields, parse_labels
 from orchtw.schema.codec.body import fit_value
 from orchtw.schema.codec.strict_fields import IGNORE
+from orchtw.storage.cache.consistent_reads import MOST_RECENT
 from orchtw.storage.cache.watch_cache import Cacher
-from orchtw.storage.freshness import MOST_RECENT
-from orchtw.storage.interface import Guard
+from orchtw.storage.store import Guard
 from orchtw.watch.entry import Entry
 from orchtw.watch.event_log import Event
 from orchtw.watch.selection import Selection

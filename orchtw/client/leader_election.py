@@ -19,7 +19,7 @@ from orchtw.client.informer import Informer
 from orchtw.client.interface import Client, Item
 from orchtw.client.vital_signs import VitalSigns
 from orchtw.errors import AlreadyExists, NotFound, StatusError
-from orchtw.storage.interface import KeptValue
+from orchtw.storage.store import KeptValue
 from orchtw.watch.turns import ReactorTurns
 from orchtw.wire.objects import Object
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Final
 
-from orchtw.storage.interface import KeptValue, Store
+from orchtw.storage.store import KeptValue, Store
 
 SIGNS: Final = "/registry/leaders/"
 

@@ -14,7 +14,7 @@ import orjson
 from orchtw.errors import BadRequest
 from orchtw.flags.exit_status import document_exit_status
 from orchtw.flags.version import add_version
-from orchtw.naming.names import VOCABULARIES, Naming
+from orchtw.naming.naming import VOCABULARIES, Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.credentials import Fixed, bearer
 from orchtw.outbound.kubeconfig import load
 from orchtw.outbound.policy import BadTLS, TLSPolicy

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from orchtw.config.audit import AuditLogOptions, AuditOptions, AuditWebhookOptions
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 MODES: Final = ("batch", "blocking", "blocking-strict")
 FORMATS: Final = ("legacy", "json")

@@ -27,7 +27,7 @@ from orchtw.config.serving import RequestOptions, ServingOptions
 from orchtw.config.settings import Config
 from orchtw.config.signing import SigningOptions
 from orchtw.config.simulation import ALL_CONTROLLERS
-from orchtw.naming.names import VOCABULARIES
+from orchtw.naming.naming import VOCABULARIES
 from orchtw.values.patterns import compiled
 from orchtw.values.ports import HIGHEST, port_range
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from orchtw.config.checks import Choices, check
+from orchtw.config.deprecated import flags_without_effect, name_elsewhere, notes_on, refused_flags
 from orchtw.config.feature_gates import notes_on_gates
-from orchtw.config.notes import flags_without_effect, name_elsewhere, notes_on, refused_flags
 from orchtw.config.settings import SETTINGS, Config
 from orchtw.config.subjects import replaced
 from orchtw.errors import ConfigError

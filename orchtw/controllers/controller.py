@@ -16,7 +16,7 @@ from twisted.internet.interfaces import IReactorTime
 from orchtw.client.fencing import Tenure
 from orchtw.client.interface import Client, Resource
 from orchtw.client.work_queue import CONTROLLER, Backoff, NoMetrics, QueueMetrics, WorkQueue
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.offload import Compute, at_once
 from orchtw.request import RequestInfo, UserInfo

@@ -13,8 +13,8 @@ from orchtw.client.leader_election import Terms
 from orchtw.client.vital_signs import VitalSigns
 from orchtw.config.controllers import ElectionOptions
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
-from orchtw.storage.interface import Store
+from orchtw.naming.naming import Naming
+from orchtw.storage.store import Store
 
 GROUP = "coordination.orch.io"
 

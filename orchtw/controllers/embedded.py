@@ -21,8 +21,9 @@ from orchtw.client.interface import Client
 from orchtw.client.work_queue import QueueMetrics
 from orchtw.config.controllers import ControllerOptions
 from orchtw.controllers import chosen, enabled
-from orchtw.controllers.certificates.approving import Approver
+from orchtw.controllers.certificates.approver import Approver
 from orchtw.controllers.certificates.cleaning import Cleaner
+from orchtw.controllers.certificates.root_ca import RootCAPublisher
 from orchtw.controllers.certificates.signing import Means, Signer
 from orchtw.controllers.claim_protection import ClaimProtection
 from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
@@ -35,17 +36,16 @@ from orchtw.controllers.policy_status import PolicyStatusController
 from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.controllers.service_accounts.default_account import ServiceAccountController
 from orchtw.controllers.service_accounts.legacy_tokens import LegacyTokenCleaner
-from orchtw.controllers.service_accounts.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_accounts.tokens import TokenController
 from orchtw.controllers.storage_versions import StorageVersionCollector
 from orchtw.controllers.volume_protection import VolumeProtection
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.plugins import ControllerPlugin
 from orchtw.plugins.entry_points import NO_PLUGINS, Plugins
 from orchtw.quota.unsettled import Unsettled
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.schema.nodes import Node
-from orchtw.storage.interface import Store
+from orchtw.storage.store import Store
 
 FOREIGN_CHARGES_S: Final = 5.0
 """Seconds within which another server has stored, or given up, a write charged to a quota."""

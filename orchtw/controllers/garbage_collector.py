@@ -22,7 +22,7 @@ from orchtw.client.work_queue import Retry
 from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.controllers.owner_graph import Graph, OwnerNode, Presence
 from orchtw.errors import Conflict, NotFound
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.responses.slices import Steps
 from orchtw.rules.options import DeleteOptions, Propagation
 from orchtw.schema.kinds import GroupKind

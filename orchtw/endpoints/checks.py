@@ -10,7 +10,7 @@ import msgspec
 from twisted.internet.defer import Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 HEALTHZ, LIVEZ, READYZ = "healthz", "livez", "readyz"
 EVERYWHERE = frozenset({HEALTHZ, LIVEZ, READYZ})

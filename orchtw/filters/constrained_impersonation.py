@@ -12,7 +12,7 @@ from orchtw.authz.decision import Authorizer
 from orchtw.authz.refusal import forbidden
 from orchtw.errors import BadRequest, Forbidden
 from orchtw.filters.impersonation import ImpersonationStage, Wanted, account_of, asked, user_of
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import Request, RequestInfo, Response, UserInfo
 from orchtw.values.causes import go_quote
 from orchtw.values.names import dns_subdomain

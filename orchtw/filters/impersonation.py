@@ -13,7 +13,7 @@ from orchtw.authz.refusal import forbidden
 from orchtw.filters.chain import Proceed
 from orchtw.filters.plain_errors import internal_server_error
 from orchtw.filters.plan import LEFT_OUT, NOTHING, Part, Short
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import Request, RequestInfo, Response, UserInfo, utf8_text
 from orchtw.rules.front_proxy import unescaped_key
 from orchtw.values.names import dns_label, dns_subdomain

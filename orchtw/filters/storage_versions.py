@@ -9,7 +9,7 @@ from orchtw.bootstrap.storage_versions import STORAGE_VERSIONS, Unstated
 from orchtw.errors import ServiceUnavailable
 from orchtw.filters.chain import Proceed
 from orchtw.filters.plan import NOTHING, Part
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import Request, RequestInfo, Response
 
 _READS: Final = ("get", "list", "watch")

@@ -8,7 +8,7 @@ from typing import Final
 from orchtw.flowcontrol.levels import KnownFlow, Level
 from orchtw.flowcontrol.matching import BY_NAMESPACE, BY_USER, FlowRule, Schema
 from orchtw.flowcontrol.stats import Stats
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import CATCH_ALL
 from orchtw.request import RequestInfo, UserInfo
 

@@ -12,7 +12,7 @@ from orchtw.flowcontrol.classifier import Classifier
 from orchtw.flowcontrol.levels import KnownFlow, Level, LevelSettings, limits
 from orchtw.flowcontrol.matching import Schema
 from orchtw.flowcontrol.stats import Stats
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import FLOW_SCHEMAS, PRIORITY_LEVELS
 from orchtw.registry.offload import Compute
 from orchtw.registry.stored import Stored

@@ -16,7 +16,7 @@ from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
 from orchtw.storage.cache.watch_cache import Cacher
-from orchtw.storage.interface import Store
+from orchtw.storage.store import Store
 
 PATH: Final = "/debug/history"
 AT: Final = f"{PATH}/at"

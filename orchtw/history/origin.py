@@ -11,7 +11,7 @@ from orchtw.memory.untracked import untrack
 from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.write import Write
 from orchtw.request import utf8_text
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from orchtw.watch.entry import Entry
 
 MOST_CHARACTERS: Final = 256

@@ -18,7 +18,7 @@ from orchtw.history.ring import RecordedWrite, Ring
 from orchtw.registry.stored import Stored
 from orchtw.responses.slices import in_turns, turn
 from orchtw.storage.cache.watch_cache import Cacher
-from orchtw.storage.interface import KeyValue, Store
+from orchtw.storage.store import KeyValue, Store
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 

@@ -13,9 +13,9 @@ from orchtw.history.origin import UNKNOWN, WriteNote, WriteOrigin
 from orchtw.history.resource import RecordedResources
 from orchtw.history.ring import RecordedFault, RecordedWrite, Ring
 from orchtw.metrics.series import COUNTER, GAUGE, Read, ShownFamily, one
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.targets import Targets
-from orchtw.storage.interface import Change, Locked, Store
+from orchtw.storage.store import Change, Locked, Store
 from orchtw.watch.turns import ReactorTurns
 
 MOST_READERS: Final = 64

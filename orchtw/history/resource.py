@@ -9,7 +9,7 @@ from orchtw.apply.last_applied import annotation_names
 from orchtw.apply.merge_type import MapType, Types
 from orchtw.history.changes import FieldChange, object_changes
 from orchtw.history.redaction import redacted_change, redacted_object
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.watch.entry import Entry

@@ -1,6 +1,6 @@
 """Pairs of product-bearing identifiers in both vocabularies, neutral spelling first (reference VOC-1).
 
-Only `orchtw.naming.names` reads them. Two identifiers are listed twice because they have two meanings, an API
+Only `orchtw.naming.naming` reads them. Two identifiers are listed twice because they have two meanings, an API
 group or domain and a label domain: `orch.io` and `node.orch.io`. The first such pair is the API meaning. A pair that
 ends in `/`, `-`, `.` or `/*` is a prefix.
 """

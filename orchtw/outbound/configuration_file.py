@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchtw.errors import Cause, ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.fields import Fields
 
 GROUP: Final = "apiserver.config.orch.io"

@@ -10,7 +10,7 @@ import msgspec
 import orjson
 from twisted.internet.defer import Deferred
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.command import Command, CommandFailed, run
 from orchtw.outbound.credentials import CredentialsError, ShownHeaders, bearer
 from orchtw.outbound.policy import BadTLS, TLSPolicy

@@ -10,7 +10,7 @@ import attrs
 import orjson
 
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.certificate_files import CertificateFiles
 from orchtw.outbound.credentials import Certified, Credentials, Fixed, ShownHeaders, TokenOf, basic, bearer
 from orchtw.outbound.exec_plugin import MODES, VERSIONS, CredentialPlugin, ExecPlugin

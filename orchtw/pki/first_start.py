@@ -26,7 +26,7 @@ from orchtw.config.authentication import AuthenticationOptions
 from orchtw.config.cluster import AggregationOptions
 from orchtw.config.serving import ServingOptions
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki import certificates, files, front_proxy, kubeconfig, serving
 from orchtw.pki.certificates import Authority
 from orchtw.pki.front_proxy import FrontProxy

@@ -17,7 +17,7 @@ from twisted.logger import Logger
 from orchtw.config.hosts import split_host
 from orchtw.config.serving import ServingOptions
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki import certificates, files, machine
 from orchtw.pki.certificates import Authority
 from orchtw.pki.given_pairs import Chain, GivenPair

@@ -67,7 +67,7 @@ class EncryptionPlugin(Plugin, frozen=True, kw_only=True):
 
 
 class StoragePlugin(Plugin, frozen=True, kw_only=True):
-    """A storage backend for `--storage-backend`: `make(host, values)` returns an `orchtw.storage.interface.Store`."""
+    """A storage backend for `--storage-backend`: `make(host, values)` returns an `orchtw.storage.store.Store`."""
 
 
 RECORDS: Final[Mapping[str, type[Plugin]]] = {

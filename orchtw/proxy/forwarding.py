@@ -13,7 +13,7 @@ from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import AddressNotAllowed, Dialer, Unreachable
 from orchtw.outbound.exchange import Broken, ClientExchange, ResponseHead
 from orchtw.proxy.backend_body import BackendBody, BodyChange, InflatedPage
-from orchtw.proxy.nodes import NodeAgents
+from orchtw.proxy.node_connection import NodeAgents
 from orchtw.proxy.service import Backends
 from orchtw.request import Request, Response
 from orchtw.rules.forwarding import request_headers, response_headers, switching_headers

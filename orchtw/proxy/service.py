@@ -14,7 +14,7 @@ from orchtw.outbound.destination import Destination, default_port
 from orchtw.outbound.service_map import ServiceMap
 from orchtw.outbound.services import ServiceReference, ready
 from orchtw.outbound.tls import ClientTLS
-from orchtw.proxy.nodes import NodeAgents
+from orchtw.proxy.node_connection import NodeAgents
 from orchtw.registry.targets import Targets
 from orchtw.values.causes import go_quote
 from orchtw.verbs.call import VerbCall

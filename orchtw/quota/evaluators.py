@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.quota.amounts import ONE, Amount, amount, rounded_up, whole
 from orchtw.quota.pods import PodEvaluator
 from orchtw.quota.scopes import claim_traits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.quota.amounts import NOTHING, ONE, Amount, Amounts, amounts, largest, texts, total
 from orchtw.quota.scopes import traits
 from orchtw.quota.usage import Usage

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from orchtw.config.generic import GenericOptions
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.admissionregistration import hooks
 from orchtw.registry.groups.core import (
     claim_validation,
@@ -18,7 +18,7 @@ from orchtw.registry.groups.core import (
     persistent_sources,
     pod_annotations,
     pod_containers,
-    pod_security,
+    pod_security_context,
     pod_specs,
     privileges,
     scheduling_terms,
@@ -42,7 +42,7 @@ _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     volume_sources.checks,
     volume_files.checks,
     pod_annotations.checks,
-    pod_security.checks,
+    pod_security_context.checks,
     pod_specs.checks,
     persistent_sources.checks,
     claim_validation.checks,

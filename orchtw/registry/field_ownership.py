@@ -9,7 +9,7 @@ from orchtw.apply.field_manager import FieldManager
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.merge_type import MapType, Types
 from orchtw.apply.repeated_applies import RepeatedApplies
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.schema.codec.body import fit_value

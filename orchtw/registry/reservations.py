@@ -18,10 +18,10 @@ from twisted.python.failure import Failure
 
 from orchtw.config.cluster import ClusterOptions
 from orchtw.errors import InternalError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.codec.codec import Codec
 from orchtw.storage.cache.watch_cache import ResourceCache
-from orchtw.storage.interface import Op, Store, WriteOutcome
+from orchtw.storage.store import Op, Store, WriteOutcome
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.targets import storage_prefix
 from orchtw.renaming.whole_objects import ObjectRenaming
 from orchtw.schema.catalogue import Catalogue, ResourceType
@@ -15,7 +15,7 @@ from orchtw.schema.kinds import GroupKind
 
 
 class StoredNames:
-    """Translation of keys and values from the vocabulary `old` to `new`; a `storage.interface.Translation`."""
+    """Translation of keys and values from the vocabulary `old` to `new`; a `storage.store.Translation`."""
 
     def __init__(self, old: Naming, new: Naming) -> None:
         catalogue = Catalogue.load(new)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups import (
     admissionregistration,
     apiextensions,

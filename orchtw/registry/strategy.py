@@ -12,7 +12,7 @@ from functools import cached_property
 import orjson
 
 from orchtw.errors import Cause, Conflict
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.dormant import Plan, drop_dormant, plan_of
 from orchtw.registry.metadata import keep_server_fields
 from orchtw.registry.reservations import Reservations

@@ -11,7 +11,7 @@ import msgspec
 from orchtw.config.cluster import ClusterOptions
 from orchtw.config.releases import LAST, Release
 from orchtw.config.storage import StorageOptions
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.older_values import OlderValues
 from orchtw.registry.reservations import ReservationHost
 from orchtw.registry.stored import Stored

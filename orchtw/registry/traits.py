@@ -14,11 +14,11 @@ import msgspec
 
 from orchtw.config.storage import StorageOptions
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.reservations import MakeReservations
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.conversion.convert import SAME_FIELDS, Conversions
-from orchtw.schema.tables.text import Cells
+from orchtw.schema.tables.cells import Cells
 from orchtw.values.names import SUBDOMAIN_NAME, NameForm
 from orchtw.wire.objects import Object
 

@@ -10,7 +10,7 @@ import msgspec
 from orchtw.registry.target import Target
 from orchtw.request import Request, UserInfo
 from orchtw.rules.options import DeleteOptions, WriteOptions
-from orchtw.storage.interface import Guard, Op
+from orchtw.storage.store import Guard, Op
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 

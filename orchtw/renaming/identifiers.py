@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 # Prefixes that clients use in one spelling with every server.
 _CLIENTS = ("orchctl.orch.io/", "kubectl.kubernetes.io/")

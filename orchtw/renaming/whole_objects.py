@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.renaming.fields import Fields
 from orchtw.renaming.identifiers import Names
 from orchtw.renaming.value_functions import ValueFunctions, renamed_keys

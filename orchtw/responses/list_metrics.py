@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.series import Number, counters
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.storage.metrics import resource_of
 
 _CACHED = ("resource_prefix", "index")

@@ -10,7 +10,7 @@ import orjson
 
 from orchtw.errors import StatusError
 from orchtw.metrics.series import Histogram
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.target import Target
 from orchtw.responses.pieces import Held
 from orchtw.responses.text_forms import list_parts
@@ -21,7 +21,7 @@ from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.splice import metadata_field, set_json_version, split_owned
 from orchtw.schema.tables.cached_rows import Row, cached_row, written_row
 from orchtw.schema.tables.convertor import TableLayout, custom_layout, write_table
-from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
+from orchtw.schema.tables.partial_object_metadata import partial_metadata, partial_metadata_list
 from orchtw.watch.entry import LARGE_BYTES, ROW_BYTES, Entry
 from orchtw.watch.frames import BOOKMARK, ERROR, FRAME_BYTES, Wire, protobuf_frame
 from orchtw.watch.gate import Gate

@@ -9,7 +9,7 @@ from typing import Final, Literal
 import msgspec
 
 from orchtw.errors import NotAcceptable, UnsupportedMediaType
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.codec.body import Format
 
 Transform = Literal["Table", "PartialObjectMetadata", "PartialObjectMetadataList", "APIGroupDiscoveryList"]

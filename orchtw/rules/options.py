@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from orchtw.errors import BadRequest, Cause, Invalid
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules import paging
 from orchtw.rules.request_info import flag
 from orchtw.rules.selectors import (

@@ -18,7 +18,7 @@ import msgspec
 import orjson
 
 from orchtw.errors import BadRequest
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.values.causes import go_quote
 from orchtw.wire.json_values import loads
 

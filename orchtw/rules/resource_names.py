@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.values.names import qualified_name
 
 _COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")

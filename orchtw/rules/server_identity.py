@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 
 def labels_of_server(naming: Naming) -> dict[str, str]:

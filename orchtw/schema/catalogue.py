@@ -13,7 +13,7 @@ from hashlib import sha256
 import attrs
 import msgspec
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema import declarations
 from orchtw.schema.additions import EVERY, Additions
 from orchtw.schema.declarations import Column, GroupVersionKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema import declarations
 from orchtw.schema.additions import EVERY, Additions
 from orchtw.schema.nodes import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 
 class GroupKind(msgspec.Struct, frozen=True):

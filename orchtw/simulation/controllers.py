@@ -11,10 +11,10 @@ from orchtw.simulation.nodes.pod_gc import PodGC
 from orchtw.simulation.nodes.simulated_nodes import SimulatedNodes
 from orchtw.simulation.pods.controller import SimulatedPods
 from orchtw.simulation.scheduling.scheduler import Scheduler
+from orchtw.simulation.services.endpoint_slice_mirroring import MirroringController
 from orchtw.simulation.services.endpoint_slices import EndpointSliceController
 from orchtw.simulation.services.endpoints import EndpointsController
 from orchtw.simulation.services.load_balancers import LoadBalancerController
-from orchtw.simulation.services.mirroring import MirroringController
 from orchtw.simulation.usage.registration import SimulatedMetrics
 from orchtw.simulation.volumes.binder import VolumeBinder
 from orchtw.simulation.volumes.ephemeral import EphemeralVolumes
@@ -25,9 +25,9 @@ from orchtw.simulation.workloads.cron.controller import CronJobController
 from orchtw.simulation.workloads.daemons.controller import DaemonSetController
 from orchtw.simulation.workloads.deployments.controller import DeploymentController
 from orchtw.simulation.workloads.jobs.controller import JobController
+from orchtw.simulation.workloads.jobs.ttl_after_finished import TTLAfterFinished
 from orchtw.simulation.workloads.replicas import ReplicaSetController, ReplicationControllerController
 from orchtw.simulation.workloads.stateful.controller import StatefulSetController
-from orchtw.simulation.workloads.ttl import TTLAfterFinished
 from orchtw.simulation.world import World
 
 CONTROLLERS: Final[Mapping[str, Callable[[World], SimulatedController]]] = {

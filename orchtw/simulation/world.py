@@ -10,7 +10,7 @@ from twisted.internet.defer import DeferredLock
 
 from orchtw.config.simulation import Parts
 from orchtw.controllers.controller import ControllerHost
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.responses.slices import Steps, in_turns
 from orchtw.simulation.clock import SimulationClock
 from orchtw.simulation.informers import Decoded, SharedInformer

@@ -9,7 +9,7 @@ import msgspec
 from orchtw.registry.targets import REGISTRY, Replaced
 from orchtw.snapshots.extent import DEFINITIONS, Extent
 from orchtw.snapshots.snapshots import Snapshot
-from orchtw.storage.interface import KeyValue, Op, Restored, Store
+from orchtw.storage.store import KeyValue, Op, Restored, Store
 
 Ops = list[Op]
 Pairs = list[Replaced]

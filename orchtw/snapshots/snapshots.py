@@ -11,7 +11,7 @@ import msgspec
 from orchtw.errors import Forbidden, NotFound
 from orchtw.registry.targets import REGISTRY
 from orchtw.snapshots.extent import Extent
-from orchtw.storage.interface import KeyValue, Store
+from orchtw.storage.store import KeyValue, Store
 
 MAX_SNAPSHOTS: Final = 100
 MAX_BYTES: Final = 512 << 20

@@ -19,7 +19,7 @@ from orchtw.snapshots.difference import Difference, difference
 from orchtw.snapshots.extent import Extent
 from orchtw.snapshots.snapshots import START, Snapshot, Snapshots
 from orchtw.storage.cache.watch_cache import Cacher
-from orchtw.storage.interface import Restored, Store
+from orchtw.storage.store import Restored, Store
 from orchtw.writes.gate import WriteGate
 
 T = TypeVar("T")

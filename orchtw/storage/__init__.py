@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from orchtw.config.storage import StorageOptions
 from orchtw.plugins import Plugins, StoragePlugin
-from orchtw.storage.interface import Store, StoreHost
+from orchtw.storage.store import Store, StoreHost
 
 
 def _sqlite(host: StoreHost, options: StorageOptions) -> Store:

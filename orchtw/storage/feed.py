@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from twisted.logger import Logger
 
 from orchtw import errors
-from orchtw.storage.interface import Change, Subscription
+from orchtw.storage.store import Change, Subscription
 
 Deliver = Callable[[Sequence[Change]], None]
 History = Callable[[int, int], Awaitable[Sequence[Change]]]

@@ -7,10 +7,10 @@ from typing import Final
 
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.series import COUNTER, GAUGE, STABLE, Histogram, Read, Values, histograms, one
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.storage.cache.resource_cache import ResourceCache
 from orchtw.storage.cache.watch_cache import ROOT, Cacher
-from orchtw.storage.interface import Op, Store
+from orchtw.storage.store import Op, Store
 
 BOUNDS_S: Final = (
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60

@@ -21,7 +21,7 @@ from typing import Any
 import orjson
 from twisted.internet.defer import Deferred
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.testing.webhook import Reply, WebhookRequest, WebhookServer
 
 Response = dict[str, Any]

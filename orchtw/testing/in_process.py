@@ -26,7 +26,7 @@ from orchtw.assembly.membership import ServerKeys
 from orchtw.assembly.store import claim_store
 from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.config import Config
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import Ending, Peer, Request, Response
 from orchtw.server import Server
 from orchtw.serving.watch_stream import WatchStream

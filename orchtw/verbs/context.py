@@ -8,7 +8,7 @@ import msgspec
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.authz.decision import Authorizer
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.offload import Offload
 from orchtw.responses.list_metrics import ListMetrics
 from orchtw.responses.representation import Representations
@@ -18,7 +18,7 @@ from orchtw.rules.paging import Tokens
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.storage.cache.watch_cache import Cacher
-from orchtw.storage.interface import Store
+from orchtw.storage.store import Store
 from orchtw.writes.deletion import Deletion
 from orchtw.writes.write_path import WritePath
 

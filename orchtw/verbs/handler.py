@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from orchtw.errors import MethodNotAllowed, NotFound, StatusError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, RequestInfo, Response

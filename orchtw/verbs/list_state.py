@@ -13,10 +13,10 @@ from orchtw.registry.offload import INLINE_BYTES
 from orchtw.responses.slices import in_turns
 from orchtw.rules import paging
 from orchtw.rules.options import ListOptions
+from orchtw.storage.cache.consistent_reads import MOST_RECENT
 from orchtw.storage.cache.selecting import selected
 from orchtw.storage.cache.union import Candidates
-from orchtw.storage.freshness import MOST_RECENT
-from orchtw.storage.interface import KeyValue
+from orchtw.storage.store import KeyValue
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Reading
 from orchtw.watch.entry import Entry

@@ -16,7 +16,7 @@ from orchtw.schema.codec.strict_fields import WARN
 from orchtw.schema.declarations import Column
 from orchtw.schema.tables.cells_workloads import scale as scale_cells
 from orchtw.schema.tables.convertor import TableLayout
-from orchtw.schema.tables.partial import partial_metadata
+from orchtw.schema.tables.partial_object_metadata import partial_metadata
 from orchtw.verbs.apply import read_document, write_applied
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing

@@ -21,10 +21,10 @@ import orchtw
 from orchtw.assembly.start import relay_log
 from orchtw.config import Config
 from orchtw.logs.verbosity import Verbosity
-from orchtw.storage.interface import Store
 from orchtw.storage.remote.hub import Hub
 from orchtw.storage.remote.server import StoreServer
 from orchtw.storage.remote.stream import adopt
+from orchtw.storage.store import Store
 from orchtw.workers.handover import Handover
 from orchtw.workers.shared_metrics import MetricsExchange
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 import orjson
 
 from orchtw.admission.attributes import kind_of
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.converting import run_converting
 from orchtw.registry.offload import Offload
 from orchtw.registry.target import Target

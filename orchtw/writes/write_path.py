@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from orchtw.apply.field_manager import FieldManager
 from orchtw.errors import AlreadyExists, Conflict, Fenced, InternalError, MethodNotAllowed, NotFound
 from orchtw.metrics.registry import Registry
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.converting import run_converting
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.identity import (
@@ -30,9 +30,9 @@ from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write, Written
 from orchtw.rules.options import DeleteOptions
 from orchtw.schema.codec.codec import Codec
-from orchtw.storage.freshness import MOST_RECENT
-from orchtw.storage.interface import KeyValue, Op, Store, WriteOutcome
+from orchtw.storage.cache.consistent_reads import MOST_RECENT
 from orchtw.storage.metrics import StoreTimes
+from orchtw.storage.store import KeyValue, Op, Store, WriteOutcome
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admission, Admissions, Settle, Submission, as_it_is

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.merge_type import MapType, Types
 from orchtw.apply.path_element import FieldName, Key, ListIndex, PathElement, Value
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from tests.apply.openapi_types import node_of
 from tests.properties import examples
 

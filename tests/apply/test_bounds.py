@@ -29,7 +29,7 @@ from orchtw.apply.server_side_apply import FieldConflict, Merger, OneVersion
 from orchtw.apply.shown import go_plain
 from orchtw.apply.type_check import MAX_PROBLEMS, problems
 from orchtw.errors import MAX_CAUSES, BadRequest
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.wire.objects import Object

@@ -15,7 +15,7 @@ from orchtw.apply.merge_type import Types
 from orchtw.apply.path_element import Key, Value
 from orchtw.apply.server_side_apply import OneVersion
 from orchtw.errors import BadRequest, Conflict
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.wire.objects import Object

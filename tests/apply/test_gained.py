@@ -14,7 +14,7 @@ from orchtw.apply import field_tree
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.merge_type import MapType, Types
 from orchtw.apply.typed import compare, gained
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from tests.apply.merging import QUICK

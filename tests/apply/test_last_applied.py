@@ -16,7 +16,7 @@ from orchtw.apply.last_applied import (
 )
 from orchtw.apply.managed_fields import FieldOwner, Owned
 from orchtw.apply.server_side_apply import FieldConflict
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from tests.apply.merging import type_of_schema
 
 NAMES = annotation_names(Naming.orch())

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply.strategic_merge_patch import parse_strategic_patch, strategic_merge
 from orchtw.errors import BadRequest
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.nodes import EitherSchema, Field, ListSchema, MapSchema, Node, Scalar, StructSchema

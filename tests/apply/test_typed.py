@@ -11,7 +11,7 @@ from orchtw.apply.field_set import FieldSet
 from orchtw.apply.path_element import Key, keys_text
 from orchtw.apply.type_check import MAX_PROBLEMS, fits, problems
 from orchtw.apply.typed import claimed, compare, extract, merge, present, remove
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.nodes import NodeForm
 from tests.apply.merging import TYPE, type_of_schema
 from tests.apply.openapi_types import node_of

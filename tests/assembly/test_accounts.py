@@ -12,7 +12,7 @@ from orchtw.assembly.accounts import account_tokens, root_ca
 from orchtw.assembly.flags import parse
 from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki.certificates import public_pem
 from tests.authn.service_accounts.test_keys import EC, RSA, private_pem
 

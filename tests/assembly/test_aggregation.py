@@ -15,7 +15,7 @@ from orchtw.assembly.resources import Resources
 from orchtw.bootstrap.extension_apiserver_authentication import AuthenticationInfo
 from orchtw.config import Config
 from orchtw.config.reloads import Reloads
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki import certificates
 from orchtw.pki.front_proxy import prepare
 from tests.client.world import MemoryStore

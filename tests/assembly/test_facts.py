@@ -14,7 +14,7 @@ from orchtw.assembly.facts import facts
 from orchtw.assembly.keys import pki_options
 from orchtw.config import Config
 from orchtw.config.settings import SETTINGS
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki import first_start
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.rules.agreement import Fact, differences, statement

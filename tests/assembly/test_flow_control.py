@@ -13,7 +13,7 @@ from twisted.trial.unittest import TestCase
 from orchtw.bootstrap.ensurer import Ensurer
 from orchtw.bootstrap.flow_control import keep_flow_objects, renewed
 from orchtw.flowcontrol.conditions import DELAY_S
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.flowcontrol import mandatory, suggested
 from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object

@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.assembly.handover import Handover
 from orchtw.bootstrap.sealed_record import KEY
 from orchtw.errors import InternalError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki import sealed_keys
 from orchtw.pki.first_start import common_keys
 from orchtw.pki.sealed_keys import unseal

@@ -11,7 +11,7 @@ from orchtw.errors import ServiceUnavailable, StatusError
 from orchtw.filters.storage_versions import StorageVersionStage
 from orchtw.request import Peer, Request, Response
 from orchtw.rules.request_info import parse
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from orchtw.wire.objects import Object
 from tests.client.world import WorldTestCase
 

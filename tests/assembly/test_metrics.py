@@ -20,7 +20,7 @@ from orchtw import __version__
 from orchtw.assembly.membership import ServerKeys
 from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.config import Config
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.offload import Offload
 from orchtw.request import Ending, Peer, Request, Response
 from orchtw.server import Server

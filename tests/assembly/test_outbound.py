@@ -16,7 +16,7 @@ from orchtw.assembly.resources import Resources
 from orchtw.config import Config
 from orchtw.config.reloads import Reloads
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.caller import CallFailed
 from orchtw.outbound.remote import Remote
 from orchtw.outbound.services import ServiceReference

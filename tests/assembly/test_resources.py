@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.resources import Resources
 from orchtw.config import Config
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from tests.client.world import MemoryStore
 
 

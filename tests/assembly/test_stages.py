@@ -23,7 +23,7 @@ from orchtw.logs.verbosity import Verbosity
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.requests import RequestMetrics
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.server import STAGES

@@ -11,9 +11,9 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.audit.batches import PLUGIN, Batches, BatchSettings
+from orchtw.audit.buffer import BLOCKED, WAITING_BYTES, WaitingEvents
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import Event
-from orchtw.audit.waiting import BLOCKED, WAITING_BYTES, WaitingEvents
 from tests.audit.events import numbered
 
 

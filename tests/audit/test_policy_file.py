@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.audit.policy import METADATA, NONE, REQUEST, AuditPolicy, PolicyOutcome
 from orchtw.audit.policy_file import load
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import UserInfo
 from orchtw.rules.request_info import parse
 

@@ -7,10 +7,10 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.audit.buffer import WaitingEvents
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import Event
 from orchtw.audit.sink import WAIT_S, Blocking, SinkUnion, Truncating
-from orchtw.audit.waiting import WaitingEvents
 from tests.audit.events import Held, Kept, members, numbered
 from tests.metrics.shown import text_of
 

@@ -12,9 +12,9 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.audit.batches import PLUGIN, Batches, BatchSettings
+from orchtw.audit.buffer import WAITING_BYTES, WaitingEvents
 from orchtw.audit.counts import Counts
 from orchtw.audit.sink import Blocking
-from orchtw.audit.waiting import WAITING_BYTES, WaitingEvents
 from orchtw.audit.webhook import END_S, LimitedCaller, WebhookBackend, WebhookSender
 from orchtw.outbound.caller import CallFailed
 from orchtw.outbound.remote import Remote

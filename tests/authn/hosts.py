@@ -13,7 +13,7 @@ from orchtw.authn.method import AuthnHost
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.config.reloads import Reloads
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.targets import Targets
 from tests.admission.asked import CATALOGUE, CODECS
 

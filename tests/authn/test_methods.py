@@ -1,6 +1,6 @@
 """Certificates, tokens and their union: which credentials authenticate which user."""
-# covers: orchtw.authn.audiences, orchtw.authn.bearer, orchtw.authn.client_certificates, orchtw.authn.method
-# covers: orchtw.authn.tokens, orchtw.authn.union
+# covers: orchtw.authn.audiences, orchtw.authn.bearer_token, orchtw.authn.client_certificates, orchtw.authn.method
+# covers: orchtw.authn.token_file, orchtw.authn.union
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from twisted.logger import ILogObserver, LogEvent, capturedLogs, globalLogPublis
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
-from orchtw.authn import tokens
+from orchtw.authn import token_file
 from orchtw.authn.audiences import ForThisAPI
-from orchtw.authn.bearer import BearerTokens, bearer_token
+from orchtw.authn.bearer_token import BearerTokens, bearer_token
 from orchtw.authn.client_certificates import ClientCertificates, user_of
 from orchtw.authn.method import ANONYMOUS, ShownToken, authenticated
 from orchtw.authn.metrics import AuthenticationMetrics
@@ -108,11 +108,11 @@ class CertificateTests(SynchronousTestCase):
 
 
 class TokenFileTests(SynchronousTestCase):
-    def load(self, text: str) -> tokens.StaticTokens:
+    def load(self, text: str) -> token_file.StaticTokens:
         """The tokens of a file with this content."""
         self.path = self.mktemp()
         Path(self.path).write_bytes(text.encode("latin-1"))
-        return tokens.load(Path(self.path), KEY)
+        return token_file.load(Path(self.path), KEY)
 
     def refused(self, text: str) -> str:
         """The one line that a start with this file ends with."""
@@ -165,7 +165,7 @@ class TokenFileTests(SynchronousTestCase):
         """Files that are missing, no UTF-8 or no CSV end the start in one line."""
         self.assertIn("line 1", self.refused('t1,"alice"x,1\n'))
         self.assertIn("is not UTF-8", self.refused("t1,\xe4,1\n"))
-        error = self.assertRaises(ConfigError, tokens.load, Path("/nonexistent"), KEY)
+        error = self.assertRaises(ConfigError, token_file.load, Path("/nonexistent"), KEY)
         self.assertEqual(error.problems, ("--token-auth-file: token file '/nonexistent': No such file or directory",))
 
     def test_warnings(self) -> None:
@@ -199,7 +199,7 @@ class LaterTokens:
 
 class BearerTests(SynchronousTestCase):
     def setUp(self) -> None:
-        self.tokens = ForThisAPI(tokens.StaticTokens([("t", ALICE)], KEY), ("api", "more"))
+        self.tokens = ForThisAPI(token_file.StaticTokens([("t", ALICE)], KEY), ("api", "more"))
 
     def test_header(self) -> None:
         """The scheme's case and spaces around do not matter; other schemes are not tokens (reference AUTHN-8)."""
@@ -231,7 +231,7 @@ class BearerTests(SynchronousTestCase):
         """A source that takes time is waited for, and those behind it are asked when it knows nothing."""
         for answer, after, user in (
             (ALICE, [], "alice"),
-            (None, [ForThisAPI(tokens.StaticTokens([("x", UserInfo(name="bob"))], KEY), ())], "bob"),
+            (None, [ForThisAPI(token_file.StaticTokens([("x", UserInfo(name="bob"))], KEY), ())], "bob"),
         ):
             later = LaterTokens()
             pending: Any = BearerTokens([self.tokens, later, *after]).authenticate(request("Bearer x"))

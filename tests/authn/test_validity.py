@@ -7,7 +7,7 @@ from unittest import mock
 import msgspec
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.authn.bearer import BearerTokens
+from orchtw.authn.bearer_token import BearerTokens
 from orchtw.authn.client_certificates import ClientCertificates
 from orchtw.authn.method import ShownToken
 from orchtw.authn.metrics import AuthenticationMetrics

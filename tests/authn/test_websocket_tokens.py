@@ -8,7 +8,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.audiences import ForThisAPI
-from orchtw.authn.bearer import BearerTokens
+from orchtw.authn.bearer_token import BearerTokens
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.errors import Unauthorized
 from orchtw.request import Peer, Request, UserInfo

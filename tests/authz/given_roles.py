@@ -8,7 +8,7 @@ from typing import Any, cast
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.rbac_index import Binding, RoleIndex, RoleKey
 from orchtw.bootstrap.rbac import expected_objects
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules.rbac import PolicyRule, rules_of
 from orchtw.wire.objects import Object
 

@@ -1,5 +1,5 @@
 """Policies in a file: their parsing, and their decisions."""
-# covers: orchtw.authz.policy_file
+# covers: orchtw.authz.abac_policy
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.method import ANONYMOUS
 from orchtw.authz.abac import AbacPolicy, Policies
+from orchtw.authz.abac_policy import load
 from orchtw.authz.decision import PathRule, ResourceRule
-from orchtw.authz.policy_file import load
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 
 AUTHENTICATED = "system:authenticated"

@@ -1,5 +1,5 @@
 """File of `--authorization-config`: mistakes, conditions of webhooks, failure policies, and following it."""
-# covers: orchtw.authz.configured, orchtw.authz.request_conditions
+# covers: orchtw.authz.configured, orchtw.authz.match_conditions
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from orchtw.authz.authorization_file import Entry, read
 from orchtw.authz.configured import Configured, from_file
 from orchtw.authz.decision import ALLOWED, NO_OPINION, AuthzHost, Decision, UserRules
 from orchtw.authz.fixed import AlwaysAllow, AlwaysDeny
-from orchtw.authz.request_conditions import Conditional, condition_of
+from orchtw.authz.match_conditions import Conditional, condition_of
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.followed_file import INTERVAL_S
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.schema.cel.environment import environment

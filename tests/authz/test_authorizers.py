@@ -20,7 +20,7 @@ from orchtw.authz.refusal import forbidden
 from orchtw.authz.union import AuthorizerUnion
 from orchtw.authz.union import chain as chain_of_flags
 from orchtw.config import Config
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 from tests.authz.given_roles import GivenRoles
 

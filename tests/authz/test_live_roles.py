@@ -16,7 +16,7 @@ from orchtw.authz.rbac import MAX_ROUNDS
 from orchtw.bootstrap.server_leases import ServerPlace
 from orchtw.config import Config
 from orchtw.errors import TooManyRequests
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request
 from orchtw.rules import rbac

@@ -16,7 +16,7 @@ from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision, UserRules
 from orchtw.authz.node import NodeAuthorizer
 from orchtw.authz.node_graph import SLICE_S, NodeGraph
 from orchtw.authz.node_references import of_pod, of_volume
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.watch.entry import Entry
 from orchtw.watch.event_log import Event

@@ -18,7 +18,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.authz import rbac
 from orchtw.authz.decision import NO_OPINION, Decision, Stands
 from orchtw.authz.rbac import MAX_REASONS, MAX_TOLD, RBAC
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.wire.objects import Object
 from tests.authz.given_roles import GivenRoles

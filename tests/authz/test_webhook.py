@@ -24,7 +24,7 @@ from orchtw.authz.webhook import AuthzWebhookSettings, Webhook, from_flags
 from orchtw.authz.webhook_review import decision_of, review, spec_of
 from orchtw.config import Config
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound import retries
 from orchtw.outbound.answers import BadResponse
 from orchtw.outbound.caller import Caller, CallFailed

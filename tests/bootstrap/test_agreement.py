@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.bootstrap.agreement import UNKNOWN, Agreement
 from orchtw.bootstrap.server_leases import LIFE_S, SERVERS, ServerLeases, ServerPlace
 from orchtw.rules.agreement import Equal, Fact, statement
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from tests.client.shared_store import KeepingStore
 from tests.registry.allocation.processes import Group, Link
 

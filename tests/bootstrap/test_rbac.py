@@ -10,7 +10,7 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.bootstrap.rbac import expected_objects
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.wire.objects import Object
 
 

@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.bootstrap.sealed_record import KEY, Reason, found_or_made, record, replace
 from orchtw.bootstrap.server_leases import SERVERS
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from tests.registry.allocation.processes import Group
 
 

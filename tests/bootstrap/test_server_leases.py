@@ -12,7 +12,7 @@ from orchtw.assembly.membership import ServerKeys
 from orchtw.bootstrap.server_leases import LIFE_S, RENEWAL_S, SERVERS, ServerLeases, ServerPlace
 from orchtw.config import Config
 from orchtw.errors import InternalError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki.certificates import new_key
 from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request

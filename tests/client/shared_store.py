@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.internet.task import Clock
 
-from orchtw.storage.interface import Change, KeptValue, Op
+from orchtw.storage.store import Change, KeptValue, Op
 from tests.client.world import MemoryStore
 
 

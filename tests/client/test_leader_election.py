@@ -12,7 +12,7 @@ from orchtw.client.fencing import Tenure
 from orchtw.client.leader_election import LeaderElector, Terms
 from orchtw.client.vital_signs import SIGNS, VitalSigns
 from orchtw.errors import Fenced, InternalError
-from orchtw.storage.interface import KeptValue
+from orchtw.storage.store import KeptValue
 from tests.client.world import WorldTestCase
 
 KEY = "/registry/coordination.orch.io/leases/a/host"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.storage.interface import Change, Op
+from orchtw.storage.store import Change, Op
 from tests.client.world import MemoryStore
 
 

@@ -19,7 +19,7 @@ from orchtw.bootstrap.system_namespaces import create_namespaces
 from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Resource
 from orchtw.errors import NotFound
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.checks import checks
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.listers.namespaces import Namespaces
@@ -30,7 +30,7 @@ from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.storage.cache.watch_cache import Cacher
-from orchtw.storage.interface import Change, KeyValue, Op, Page, Store, Subscription, WriteOutcome
+from orchtw.storage.store import Change, KeyValue, Op, Page, Store, Subscription, WriteOutcome
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admissions
 from orchtw.writes.deletion import Deletion

@@ -11,7 +11,7 @@ from twisted.logger import globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.refused_log import LINES, WINDOW_S, RefusedLog
-from orchtw.authn.tokens import TokenFile
+from orchtw.authn.token_file import TokenFile
 from orchtw.config.reloads import Reloads
 from orchtw.errors import ConfigError
 from orchtw.request import Peer, Request

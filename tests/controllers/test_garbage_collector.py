@@ -10,7 +10,7 @@ from orchtw.client.interface import Resource
 from orchtw.controllers.garbage_collector import (
     is_followed,
 )
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules.options import DeleteOptions
 from orchtw.wire.objects import Object
 from tests.client.world import reference

@@ -11,7 +11,7 @@ from orchtw.client.interface import Discovered
 from orchtw.controllers.namespace import DISCOVERY_S, SWEEP_S, NamespaceController
 from orchtw.errors import Forbidden
 from orchtw.rules.options import DeleteOptions
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from tests.client.aggregated.servers import PATH, WIDGETS, AggregatedCase, listed, widget
 from tests.controllers.controlled import ControllerTestCase, host
 from tests.registry.widgets import GROUP, PREFIX

@@ -17,7 +17,7 @@ from orchtw.controllers.namespace_conditions import (
     Progress,
     conditions,
 )
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 PODS = Resource(group="", version="v1", plural="pods", kind="Pod", namespaced=True)
 SETS = Resource(group="apps", version="v1", plural="replicasets", kind="ReplicaSet", namespaced=True)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.wire.objects import Object
 
 Schema = dict[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.validation import validate_definition
 from tests.definitions.build import definition_nodes, in_vocabulary
 from tests.definitions.sets import OPERATORS, plural_of

@@ -13,7 +13,7 @@ from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
 from orchtw.config import Config
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.additions import Additions
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs

@@ -18,7 +18,7 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.assembly.keys import pki_options
 from orchtw.config import Config
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki import first_start
 from orchtw.testing.etcd import EtcdCluster
 from orchtw.testing.process import ServerProcess
@@ -40,7 +40,7 @@ FLAGS = (
 )
 PERIODS = {
     "orchtw.assembly.apiextensions.ESTABLISHING_DELAY_S": 2.0,
-    "orchtw.storage.freshness.WAIT_S": 1.0,
+    "orchtw.storage.cache.consistent_reads.WAIT_S": 1.0,
 }
 """Shorter than those of users: until a definition counts at every server, and for versions to come."""
 PATIENCE_S = 30.0

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.protocol import ProcessProtocol
 from twisted.internet.task import deferLater
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.testing.process import environment
 from orchtw.wire.objects import Object
 from tests.definitions.build import in_vocabulary

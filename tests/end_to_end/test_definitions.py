@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.internet.task import deferLater
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.wire.objects import Object
 from tests.definitions.build import definition, in_vocabulary, part, text, version, whole
 from tests.end_to_end.case import full_size, reactor

@@ -10,7 +10,7 @@ from typing import Any
 from twisted.internet import reactor as installed_reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.testing.etcd import EtcdCluster
 from orchtw.testing.in_process import InProcessServer
 from tests.storage.etcd.cluster import FLAGS, NO_ETCD

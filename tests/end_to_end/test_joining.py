@@ -16,7 +16,7 @@ from cryptography import x509
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki.certificates import key_pem
 from orchtw.testing.process import ServerProcess
 from orchtw.values.times import time_text

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.testing.etcd import EtcdCluster
 from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import TRACEBACKS, reactor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess
 from orchtw.testing.start_failed import StartFailed

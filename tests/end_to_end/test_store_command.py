@@ -1,5 +1,5 @@
 """The real `orch-store` beside real servers (reference STORE-17 to STORE-21)."""
-# covers: orchtw.commands.store.migrating_online
+# covers: orchtw.commands.store.migrate_online
 
 from __future__ import annotations
 

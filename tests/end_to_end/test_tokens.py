@@ -14,7 +14,7 @@ from twisted.internet.defer import DeferredList, ensureDeferred
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.testing.webhook import WebhookRequest, WebhookServer
 from orchtw.wire.objects import Object
 from tests.authn.issuer import Issuer, signed

@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import TRACEBACKS
 from tests.end_to_end.client import Client

@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.config.feature_gates import resolve
 from orchtw.config.releases import release_of
 from orchtw.endpoints.aggregated_discovery import aggregated_versions, group_discovery_list
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.services import ServiceReference
 from orchtw.registry.aggregation.services import ApiService, ServiceBackend
 from orchtw.rules.negotiation import Negotiator

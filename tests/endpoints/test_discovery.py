@@ -16,7 +16,7 @@ from orchtw.endpoints.discovery import Discovery, documents
 from orchtw.endpoints.paths import Paths
 from orchtw.endpoints.version import Version
 from orchtw.errors import MethodNotAllowed, NotAcceptable
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.aggregation.services import ApiServices
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets

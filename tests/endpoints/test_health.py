@@ -19,7 +19,7 @@ from orchtw.endpoints.checks import (
 )
 from orchtw.endpoints.health import Health
 from orchtw.endpoints.paths import Paths
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import Peer, Request, Response
 
 

@@ -16,7 +16,7 @@ from orchtw.endpoints.paths import Paths
 from orchtw.errors import MethodNotAllowed
 from orchtw.filters.chain import Placed, line
 from orchtw.filters.common_headers import CommonHeaders
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.aggregation.backends import Backends
 from orchtw.registry.aggregation.documents import RemoteDocuments
 from orchtw.registry.aggregation.services import ApiService, ApiServices

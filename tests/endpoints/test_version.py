@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw import __version__
 from orchtw.endpoints import version
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 COMMIT, OTHER = "a" * 40, "b" * 40
 

@@ -22,14 +22,14 @@ from tests.verbs import (
     test_refusals,
     test_resource_versions,
     test_scale,
-    test_token,
+    test_token_request,
     test_writes,
 )
 
 MODULES: Final[tuple[ModuleType, ...]] = (
     test_admission, test_admission_of_subresources, test_apply, test_binding, test_checks_after_admission,
     test_custom_resources, test_eviction, test_odd_requests,
-    test_rbac_objects, test_refusals, test_resource_versions, test_scale, test_token,
+    test_rbac_objects, test_refusals, test_resource_versions, test_scale, test_token_request,
     test_writes,
 )  # fmt: skip
 

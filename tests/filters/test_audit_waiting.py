@@ -6,10 +6,10 @@ from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 
+from orchtw.audit.buffer import WaitingEvents
 from orchtw.audit.counts import Counts
 from orchtw.audit.policy import REQUEST_RESPONSE
 from orchtw.audit.sink import Blocking
-from orchtw.audit.waiting import WaitingEvents
 from orchtw.errors import Timeout, TooManyRequests
 from orchtw.filters.audit import AuditStage
 from orchtw.filters.chain import Placed, declined, line

@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision, UserRules
 from orchtw.errors import BadRequest, Forbidden
 from orchtw.filters.constrained_impersonation import ConstrainedImpersonationStage, node_of
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
 
 OWN = "authentication.orch.io"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.filters.fault_subjects import FaultSubjects
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request
 from orchtw.rules.negotiation import Negotiator

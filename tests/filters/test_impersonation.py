@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.authz.decision import ALLOWED, Decision, UserRules
 from orchtw.errors import Forbidden
 from orchtw.filters.impersonation import ImpersonationStage
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
 
 

@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.audiences import ForThisAPI
-from orchtw.authn.bearer import BearerTokens
+from orchtw.authn.bearer_token import BearerTokens
 from orchtw.authn.method import ANONYMOUS, authenticated
 from orchtw.authn.union import AuthenticatorUnion
 from orchtw.authz.decision import Decision, UserRules

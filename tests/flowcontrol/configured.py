@@ -8,7 +8,7 @@ from typing import Any, cast
 from orchtw.flowcontrol.levels import LevelSettings
 from orchtw.flowcontrol.live import Live
 from orchtw.flowcontrol.matching import Schema
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import everything
 from orchtw.wire.objects import Object
 

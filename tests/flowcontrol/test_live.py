@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.flowcontrol.live import LEVELS, SCHEMAS, Live
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.watch.entry import LARGE_BYTES
 from orchtw.wire.objects import Object

@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.flowcontrol.live import Live
 from orchtw.flowcontrol.matching import PathRule, ResourceRule, Subjects
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.rules.long_running import long_running
 from tests.flowcontrol.configured import Configured, level, schema

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from tests.fuzz import words
 
 Schema = dict[str, Any]

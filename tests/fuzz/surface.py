@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.custom.kinds import kinds_of
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codec import Codec

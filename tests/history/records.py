@@ -7,7 +7,7 @@ from typing import Any
 from orchtw.history.origin import WriteOrigin
 from orchtw.history.resource import RecordedResource
 from orchtw.history.ring import RecordedWrite
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.targets import Targets
 from orchtw.wire.objects import Object
 from tests.end_to_end.case import surface

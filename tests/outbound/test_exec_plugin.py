@@ -14,7 +14,7 @@ from twisted.internet import reactor as installed_reactor
 from twisted.internet.defer import CancelledError, Deferred, gatherResults
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound import command
 from orchtw.outbound.caller import Caller, CallFailed
 from orchtw.outbound.command import Command, CommandFailed

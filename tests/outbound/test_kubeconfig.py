@@ -16,7 +16,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.credentials import REREAD_S, Credentials, ShownHeaders
 from orchtw.outbound.exec_plugin import ExecPlugin
 from orchtw.outbound.kubeconfig import load, load_users

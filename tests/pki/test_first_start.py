@@ -21,7 +21,7 @@ from zope.interface import implementer
 from orchtw.assembly.keys import pki_options
 from orchtw.config import Config
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki import certificates, files
 from orchtw.pki.first_start import Pki, prepare
 

@@ -20,7 +20,7 @@ from orchtw.assembly.flags import parse
 from orchtw.assembly.keys import pki_options
 from orchtw.config import Config
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki import certificates, machine
 from orchtw.pki.first_start import Pki, prepare
 from tests.pki.test_first_start import NOW

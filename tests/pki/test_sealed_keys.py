@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.assembly.keys import pki_options
 from orchtw.config import Config
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki import first_start, sealed_keys
 from orchtw.pki.sealed_keys import NAMES, WrongSecret, join_secret, read_keys, seal, unseal
 

@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.assembly.keys import pki_options
 from orchtw.config import Config
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki import certificates
 from orchtw.pki.first_start import Pki, prepare
 from tests.pki.test_first_start import NOW

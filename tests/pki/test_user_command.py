@@ -17,7 +17,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.keys import pki_options
 from orchtw.config import Config
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.pki import certificates
 from orchtw.pki.first_start import prepare
 from orchtw.pki.user_command import main

@@ -7,7 +7,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.quota.amounts import texts
 from orchtw.quota.evaluators import Evaluators
 from orchtw.quota.usage import Evaluator

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.quota.amounts import ZERO, amount, amounts, growth, texts, whole
 from orchtw.quota.evaluators import Evaluators
 from orchtw.quota.quotas import AskedUsage, Limited, Quota, Refused, Standing, Unknown, fit

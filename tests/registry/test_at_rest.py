@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.at_rest import JsonAtRest, ProtobufAtRest, at_rest
 from orchtw.registry.stored import Stored
 from orchtw.registry.strategies import strategy_for

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry import checks
 from orchtw.schema.validation.validators import Check
 from orchtw.values.causes import required

@@ -6,7 +6,7 @@ from __future__ import annotations
 import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.services import SERVICE
 from orchtw.registry.strategies import KINDS, strategy_for
 from orchtw.registry.strategy import Strategy

@@ -17,7 +17,7 @@ from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.stored import Stored
 from orchtw.testing.in_process import ClientAnswer
-from orchtw.verbs import deletecollection
+from orchtw.verbs import delete_collection
 from orchtw.writes import drafts, object_interfaces
 from tests.in_process import InProcessServer
 from tests.verbs.served import PLUGIN, Recorder
@@ -191,7 +191,7 @@ class DeleteCollectionTests(TestCase):
             answer = await self.server.request("DELETE", MAPS + query)
             names = [item["metadata"]["name"] for item in answer.json["items"]]
             self.assertEqual(names, [f"m{number:02}" for number in range(100)])
-        self.assertTrue(1 < most <= deletecollection.AT_A_TIME, most)
+        self.assertTrue(1 < most <= delete_collection.AT_A_TIME, most)
         left = (await self.server.request("GET", MAPS)).json["items"]
         self.assertEqual(len(left), 10)
 
@@ -208,4 +208,4 @@ class DeleteCollectionTests(TestCase):
 
         turn()
         await done
-        self.assertGreaterEqual(turns, 100 // deletecollection.AT_A_TIME)
+        self.assertGreaterEqual(turns, 100 // delete_collection.AT_A_TIME)

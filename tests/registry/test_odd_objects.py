@@ -9,7 +9,7 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import StatusError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.metadata import ordered
 from orchtw.registry.scaling import WORKLOAD

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.older_values import OlderValues
 from orchtw.registry.rewriting import StoredNames
 from orchtw.registry.strategies import strategy_for
@@ -21,7 +21,7 @@ from orchtw.schema.additions import RELEASE_1_24
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from orchtw.wire.objects import Object
 from tests.properties import examples
 from tests.schema.arbitrary import Arbitrary

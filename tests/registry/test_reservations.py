@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from orchtw.errors import AlreadyExists, Conflict, Forbidden, InternalError, Invalid, NotFound
 from orchtw.registry.reservations import Reservation
-from orchtw.storage.interface import Op, WriteOutcome
+from orchtw.storage.store import Op, WriteOutcome
 from orchtw.wire.objects import Object
 from orchtw.writes import drafts
 from tests.registry.writing import Rival, WriteTestCase

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import StatusError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.rewriting import StoredNames
 from orchtw.registry.targets import storage_prefix
 from orchtw.schema.catalogue import Catalogue

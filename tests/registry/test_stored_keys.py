@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from orchtw.wire.objects import Object
 from tests.verbs.served import DEFAULT, ServedCase
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.rewriting import homes
 from orchtw.registry.stored_vocabulary import NAMESPACES, StoredVocabulary
 from orchtw.registry.targets import storage_prefix

@@ -7,7 +7,7 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.targets import Targets
 from orchtw.rules.runtime_config import enabled

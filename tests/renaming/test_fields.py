@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.renaming.fields import Fields
 from orchtw.renaming.identifiers import Names
 from orchtw.renaming.value_functions import ValueFunctions

@@ -7,7 +7,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.renaming.identifiers import Names
 from orchtw.renaming.positions import IN, IN_NAMESPACES, OBJECTS
 from orchtw.renaming.value_functions import ValueFunctions, renamed_keys

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import MAX_CAUSES, MAX_CAUSES_CHARACTERS, MORE_CAUSES, BadRequest, Cause, Invalid
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules.field_selectors import MAX_REQUIREMENTS, MAX_SELECTOR_CHARACTERS, parse_fields
 from orchtw.rules.selectors import parse_labels, validate_selector_object
 from orchtw.schema.validation.metadata import MetadataRules, drop_unstored, validate_create

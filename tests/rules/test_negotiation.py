@@ -7,7 +7,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import NotAcceptable, UnsupportedMediaType
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules.negotiation import Negotiated, Negotiator, check_transform, patch_type, wants_pretty
 
 JSON = "application/json"

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest, Invalid
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules import options, paging
 from orchtw.wire.objects import Object
 

@@ -8,7 +8,7 @@ import msgspec
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules.paging import LATEST, Tokens, decode
 
 NAMING = Naming.orch()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules.runtime_config import enabled, level
 from orchtw.schema.additions import RELEASE_1_24
 from orchtw.schema.catalogue import Catalogue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules.warnings import CUT_CHARACTERS, TOTAL_CHARACTERS, deprecation, warning_headers
 from orchtw.schema.catalogue import Catalogue, ResourceType
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.additions import RELEASE_1_24
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.declarations import GroupVersionKind

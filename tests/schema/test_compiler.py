@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema import declarations
 from orchtw.schema.additions import EVERY, RELEASE_1_24
 from orchtw.schema.codec.json_codec import normalisers

@@ -14,8 +14,8 @@ from orchtw.registry.allocation.allocator import RECORDS
 from orchtw.snapshots.difference import difference
 from orchtw.snapshots.extent import DEFINITIONS, LEFT_ALONE, Extent
 from orchtw.snapshots.snapshots import Snapshot, Snapshots
-from orchtw.storage.interface import Damaged, Op, Page, Restored, Store
 from orchtw.storage.memory.store import MemoryStore
+from orchtw.storage.store import Damaged, Op, Page, Restored, Store
 
 NOTE = Restored(expires=True)
 

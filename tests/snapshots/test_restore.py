@@ -128,7 +128,7 @@ class RestoreTests(StateCase):
 
     async def test_keys_beside_objects_stay(self) -> None:
         """Keys that are not API objects and belong to servers are neither deleted nor brought back."""
-        from orchtw.storage.interface import Op
+        from orchtw.storage.store import Op
 
         store = self.server.instance.resources.store
         name = await self.snapshot()

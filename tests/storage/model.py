@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import TestCase
 
-from orchtw.storage.interface import Change, KeyValue, Op, Store
+from orchtw.storage.store import Change, KeyValue, Op, Store
 from orchtw.storage.testing import PODS, Recorder
 from tests.properties import examples
 

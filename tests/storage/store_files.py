@@ -12,8 +12,8 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import TestCase
 
 from orchtw import errors
-from orchtw.storage.interface import Op
 from orchtw.storage.sqlite.store import SqliteStore
+from orchtw.storage.store import Op
 
 reactor: Any = installed_reactor
 

@@ -6,8 +6,8 @@ from twisted.internet.defer import gatherResults
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.storage.counts import MAX_COUNTS, Counts
-from orchtw.storage.interface import Op
 from orchtw.storage.sqlite import reader
+from orchtw.storage.store import Op
 from tests.storage.store_files import FileCase
 
 

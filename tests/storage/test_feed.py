@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw import errors
 from orchtw.storage.feed import Feed
-from orchtw.storage.interface import Change
+from orchtw.storage.store import Change
 from orchtw.storage.testing import Recorder
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.autoscaling.validation import validate_sent_autoscaler
 from orchtw.registry.traits import Sent
 from orchtw.wire.objects import Object

@@ -28,7 +28,7 @@ QUOTA = {
     "metadata": {"name": "a"},
     "spec": {"hard": {"pods": "2"}},
 }
-TOKENS = "tests.verbs.test_token"
+TOKENS = "tests.verbs.test_token_request"
 LABEL = "metadata.labels[orch.io/metadata.name]"
 
 
@@ -411,7 +411,7 @@ class CoreRestTests(case.EntryCase):
         94: Stored(change={"status.hard": {"pods": "2"}}, expected={"status": {}}),
         95: Stored(change={"spec.hard": {}, "status.used": {"pods": "1"}}, expected={"spec.hard": {"pods": "2"}}),
         96: Stored(expected={"metadata.generation": GONE}),
-        122: Shown("tests.verbs.test_componentstatuses.ComponentStatusTests.test_warning"),
+        122: Shown("tests.verbs.test_component_statuses.ComponentStatusTests.test_warning"),
     }
 
     def test_limit_range_without_name(self) -> None:

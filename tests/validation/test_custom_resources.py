@@ -13,7 +13,7 @@ from tests.validation.custom import OBJECT, CustomCase, Defined, of_x, refused_x
 from tests.validation.definitions import EMBEDDED, KEYED, OPEN, PARTS, SCHEMA
 from tests.validation.examples import GONE, Accepted, Base, Refused, Shown, Stored
 
-RULES = "tests.schema.cel.test_rules"
+RULES = "tests.schema.custom.test_rules"
 SHAPES = "tests.schema.custom.test_shape"
 WRITES = "tests.verbs.test_custom_resources"
 STRING = {"type": "string"}
@@ -101,7 +101,7 @@ class CustomResourceTests(CustomCase, case.EntryCase):
                     ({"not": {"maxLength": 2}}, r"must not validate the schema \(not\)"),
                 )
             ),
-            Shown("tests.schema.custom.test_keywords.ObjectTests.test_no_additional"),
+            Shown("tests.schema.custom.test_extensions.ObjectTests.test_no_additional"),
         ],
         146: Shown(f"{__name__}.FormatTests.test_formats"),
         147: [
@@ -119,7 +119,7 @@ class CustomResourceTests(CustomCase, case.EntryCase):
             {"type": "array", "items": STRING, "x-orch-list-type": "set"}, ["a", "b", "a"], ["a", "b"], "spec.x[2]"
         ),
         149: refused_x({"type": "array", "items": PARTS, **KEYED}, [{"k": "a"}] * 2, [{"k": "a"}], "spec.x[1]"),
-        150: Shown("tests.schema.custom.test_keywords.ListTests.test_map"),
+        150: Shown("tests.schema.custom.test_extensions.ListTests.test_map"),
         151: [
             refused_x(
                 {**EMBEDDED, **OPEN},

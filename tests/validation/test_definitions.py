@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.config.feature_gates import GATES
 from orchtw.config.releases import LAST
 from orchtw.errors import MAX_CAUSES
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.schemas import schema_causes
 from orchtw.registry.groups.apiextensions.validation import validate_definition, validate_definition_status
 from orchtw.schema.nodes import StructSchema

@@ -10,7 +10,7 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.attributes import Attributes
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.strategies import KINDS
 from orchtw.registry.traits import GENERIC
 from orchtw.schema.catalogue import Catalogue

@@ -2,7 +2,7 @@
 # covers: orchtw.registry.groups.networking.service_ranges
 # covers: orchtw.registry.groups.resource.claims
 # covers: orchtw.registry.groups.resource.devices
-# covers: orchtw.schema.conversion.flow_control
+# covers: orchtw.schema.conversion.flowcontrol
 
 from __future__ import annotations
 

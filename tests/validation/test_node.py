@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.node_validation import node_warnings, validate_node
 from orchtw.registry.groups.core.nodes import NODE
 from orchtw.wire.objects import Object

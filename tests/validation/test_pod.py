@@ -1,6 +1,6 @@
 """Pods and templates of pods, but for their containers (reference KIND-35, KIND-36, KIND-37, KIND-38)."""
 # covers: orchtw.registry.groups.core.pod_annotations, orchtw.registry.groups.core.pod_dns
-# covers: orchtw.registry.groups.core.pod_security, orchtw.registry.groups.core.pod_statuses
+# covers: orchtw.registry.groups.core.pod_security_context, orchtw.registry.groups.core.pod_status
 # covers: orchtw.registry.groups.core.pod_templates, orchtw.registry.groups.core.pod_updates
 # covers: orchtw.registry.groups.core.pod_warnings
 # covers: orchtw.registry.groups.core.volume_sources

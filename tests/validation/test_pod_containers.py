@@ -1,6 +1,6 @@
 """Containers of pods and of templates of pods (reference KIND-40 to KIND-45)."""
 # covers: orchtw.registry.groups.core.container_mounts
-# covers: orchtw.registry.groups.core.container_resources, orchtw.registry.groups.core.container_security
+# covers: orchtw.registry.groups.core.resource_requirements, orchtw.registry.groups.core.security_context
 # covers: orchtw.registry.groups.core.field_references, orchtw.registry.groups.core.pod_containers
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from orchtw.wire.objects import Object
 from tests.validation.examples import GONE
 from tests.validation.paths import changed, value_at

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.storage.attachments import validate_attachment_status
 from orchtw.registry.groups.storage.classes import validate_storage_class
 from orchtw.registry.groups.storage.drivers import validate_driver

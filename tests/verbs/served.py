@@ -15,7 +15,7 @@ from orchtw.admission.chain import ChainPlugin
 from orchtw.admission.plugins import PLUGINS
 from orchtw.registry.offload import Offload
 from orchtw.schema.catalogue import ResourceType
-from orchtw.storage.interface import KeyValue
+from orchtw.storage.store import KeyValue
 from orchtw.testing import in_process
 from orchtw.testing.in_process import ClientAnswer, InProcessServer
 from orchtw.wire.objects import Object

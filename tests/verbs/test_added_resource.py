@@ -12,7 +12,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import ensureDeferred
 from twisted.internet.task import deferLater
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.responses.watch_wires import Wires
 from orchtw.testing.in_process import ClientAnswer
 from orchtw.testing.in_process_watch import InProcessWatch, WatchEnded

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import orjson
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.codec.envelope import wrap
 from orchtw.wire.objects import Object
 from tests.verbs.served import APPLY, MERGE, ServedCase

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import orjson
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from tests.registry.custom.definitions import definition
 from tests.verbs.served import DEFAULT, ServedCase
 

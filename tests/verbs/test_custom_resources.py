@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from twisted.internet import reactor
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.responses.transforms import Transforms
 from orchtw.rules.negotiation import Negotiator
 from orchtw.schema.codec.envelope import unwrap

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from orchtw.errors import MethodNotAllowed, NotFound
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import Peer, Request, Response
 from orchtw.rules.request_info import parse
 from orchtw.verbs.handler import PAGE_NOT_FOUND, ResourceHandler

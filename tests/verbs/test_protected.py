@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.scheduling.priority_classes import SYSTEM_PRIORITIES
 from tests.verbs.served import ServedCase
 

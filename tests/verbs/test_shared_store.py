@@ -20,8 +20,8 @@ from orchtw.rules.negotiation import Negotiated
 from orchtw.rules.options import DeleteOptions, WatchList, list_options
 from orchtw.rules.paging import Tokens
 from orchtw.rules.selectors import ALL_FIELDS, ALL_LABELS
-from orchtw.storage.freshness import WAIT_S
-from orchtw.storage.interface import Op
+from orchtw.storage.cache.consistent_reads import WAIT_S
+from orchtw.storage.store import Op
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import WatchTimes
 from orchtw.verbs.get import get

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.storage.etcd.status import TOO_LARGE, EtcdTooLarge
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from orchtw.writes import drafts
 from tests.emulated import since
 from tests.verbs.objects import config_map

@@ -12,8 +12,8 @@ import msgspec
 from orchtw.config.storage import StorageOptions
 from orchtw.flags.flag import PATH, Flag
 from orchtw.plugins import StoragePlugin
-from orchtw.storage.interface import StoreHost
 from orchtw.storage.sqlite.store import SqliteStore, in_folder
+from orchtw.storage.store import StoreHost
 
 FLAG = "volatile-storage-dir"
 

@@ -27,7 +27,7 @@ from orchtw.admission.plugins.mutating_webhook import MutatingWebhook
 from orchtw.admission.plugins.namespace_auto_provision import NamespaceAutoProvision
 from orchtw.admission.plugins.namespace_exists import NamespaceExists
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
-from orchtw.admission.plugins.owner_references import OwnerReferencesPermissionEnforcement
+from orchtw.admission.plugins.owner_references_permission_enforcement import OwnerReferencesPermissionEnforcement
 from orchtw.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
 from orchtw.admission.plugins.persistent_volume_label import PersistentVolumeLabel
 from orchtw.admission.plugins.pod_resize_validator import PodResizeValidator

@@ -6,7 +6,7 @@ from base64 import b64decode
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import AdmissionHost
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules.certificate_requests import read_request
 from orchtw.schema.catalogue import ResourceType
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import AdmissionHost
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL, RUNNING
 from orchtw.rules.resource_names import is_extended

@@ -7,7 +7,7 @@ from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import AdmissionHost
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.quota.limit_ranges import LimitRange, shown
 from orchtw.registry.emission_order import put
 from orchtw.registry.listers.namespace_lister import NamespaceLister

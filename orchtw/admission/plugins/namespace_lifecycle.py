@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import AdmissionHost
 from orchtw.errors import Cause, InternalError, NotFound
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.listers.lister import Lister
 from orchtw.registry.listers.namespaces import Namespaces, NamespaceState
 from orchtw.schema.catalogue import ResourceType

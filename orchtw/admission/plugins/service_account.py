@@ -11,7 +11,7 @@ from twisted.internet.task import deferLater
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import AdmissionHost
 from orchtw.admission.plugins.mountable_secrets import check_ephemeral, check_secrets, secret_names
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
 from orchtw.registry.listers.lister import Lister

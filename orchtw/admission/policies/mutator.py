@@ -20,7 +20,7 @@ from orchtw.admission.policies.refusals import refused
 from orchtw.admission.policies.rights import Rights
 from orchtw.admission.policies.runs import Runs
 from orchtw.admission.policies.views import view_of
-from orchtw.admission.rounds import Rounds
+from orchtw.admission.reinvocation import Rounds
 from orchtw.admission.webhooks.views import Views, WebhookView
 from orchtw.apply.merge_type import MapType, Types
 from orchtw.errors import ServiceUnavailable

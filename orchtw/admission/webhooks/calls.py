@@ -14,7 +14,7 @@ from orchtw.admission.webhooks.refusals import CallingFailed, no_dry_run, out_of
 from orchtw.admission.webhooks.review import KIND, Reviews
 from orchtw.admission.webhooks.views import WebhookView
 from orchtw.errors import TooManyRequests
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.caller import Caller, CallFailed
 from orchtw.outbound.limits import CallLimit
 from orchtw.request import Request

@@ -10,10 +10,10 @@ from twisted.logger import Logger
 
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.host import AdmissionHost
+from orchtw.admission.webhooks.annotations import Notes
 from orchtw.admission.webhooks.answer import ReviewAnswer
 from orchtw.admission.webhooks.calls import Calls
 from orchtw.admission.webhooks.hook import Hook
-from orchtw.admission.webhooks.notes import Notes
 from orchtw.admission.webhooks.refusals import CallingFailed, Denied, out_of_time
 from orchtw.admission.webhooks.views import WebhookView
 

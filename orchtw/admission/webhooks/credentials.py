@@ -9,7 +9,7 @@ from typing import Final
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.admission.configuration import Given
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.credentials import Credentials
 from orchtw.outbound.kubeconfig import load_users
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.host import AdmissionHost
-from orchtw.admission.rounds import Rounds
+from orchtw.admission.reinvocation import Rounds
 from orchtw.admission.webhooks.conditions import HookConditions
 from orchtw.admission.webhooks.consultation import Consultation
 from orchtw.admission.webhooks.hook import Hook

@@ -7,7 +7,7 @@ from typing import Any, Final
 import orjson
 
 from orchtw.admission.attributes import Attributes
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.declarations import GroupVersionKind
 from orchtw.wire.objects import Object

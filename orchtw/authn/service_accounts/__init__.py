@@ -1,5 +1,5 @@
 """Service account tokens: the keys that sign them, how they are issued, their claims and the objects they refer to.
 
-`orchtw.authn.service_account_tokens` authenticates them. The verb that issues tokens is in `verbs`, the controller
-that fills Secrets in `controllers`.
+`authenticator.py` authenticates them. The verb that issues tokens is in `verbs`, the controller that fills Secrets in
+`controllers`.
 """

@@ -12,7 +12,7 @@ import msgspec
 from orchtw.authn.service_accounts.issuer import USER_PREFIX
 from orchtw.authn.service_accounts.keys import TokenKeys
 from orchtw.errors import Unauthorized
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.wire.json_values import loads
 
 MAX_TOKEN_BYTES: Final = 32 << 10

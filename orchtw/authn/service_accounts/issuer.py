@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from orchtw.authn.service_accounts.keys import SigningKey, TokenKeys
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.wire.objects import Object
 
 WARNED_S: Final = 3607

@@ -14,7 +14,7 @@ from orchtw.authn.method import ShownToken
 from orchtw.authn.metrics import LegacyTokenMetrics
 from orchtw.authn.service_accounts.claims import Claims
 from orchtw.errors import StatusError, Unauthorized
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.listers.lister import CachedLister, Lister, StoredLister
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets

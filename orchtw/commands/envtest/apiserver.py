@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_HELP, end="")
         return 0
     if asks_for_version(given):
-        from orchtw.naming.names import Naming
+        from orchtw.naming.naming import Naming
 
         print(f"Kubernetes {Naming.of('kubernetes').git_version}")
         return 0

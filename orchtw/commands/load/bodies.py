@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 LABEL: Final = "orch-load"
 """Label of every object of this program; its value is the prefix of the run's names."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 
 class ServerPaths(msgspec.Struct, frozen=True):

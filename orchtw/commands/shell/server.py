@@ -16,7 +16,7 @@ from orchtw.config.feature_gates import GATES
 from orchtw.config.releases import RELEASES
 from orchtw.flags.exit_status import SERVER, exit_status_text
 from orchtw.flags.flag import Flag
-from orchtw.naming.names import VOCABULARIES
+from orchtw.naming.naming import VOCABULARIES
 from orchtw.plugins.entry_points import Plugins
 
 SUMMARY: Final = "run the API server in the foreground"

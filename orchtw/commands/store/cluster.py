@@ -16,18 +16,18 @@ from twisted.python.failure import Failure
 from orchtw.assembly.encryption import NOTHING
 from orchtw.assembly.flags import parse
 from orchtw.assembly.store import evidence
-from orchtw.commands.store.importing import item_value, lines_of
+from orchtw.commands.store.import_ import item_value, lines_of
 from orchtw.commands.store.lines import Item
 from orchtw.commands.store.opening import Opening
 from orchtw.commands.store.source import agreed
 from orchtw.commands.store.values import StoredValues
 from orchtw.config.storage import StorageOptions
 from orchtw.errors import ConfigError, StatusError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.storage.encryption.transformers import Transformers
 from orchtw.storage.etcd.opening import in_cluster
 from orchtw.storage.etcd.store import EtcdStore
-from orchtw.storage.interface import Damaged, KeyValue, Op, StoreHost
+from orchtw.storage.store import Damaged, KeyValue, Op, StoreHost
 
 ROOT: Final = "/registry/"
 PAGE_ITEMS: Final = 500

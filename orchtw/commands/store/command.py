@@ -22,7 +22,7 @@ from orchtw.errors import ConfigError, StatusError
 from orchtw.flags.exit_status import document_exit_status
 from orchtw.flags.version import add_version
 from orchtw.logs.progress import line_start
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.storage.sqlite.errors import sentence
 from orchtw.storage.sqlite.snapshot import Snapshot
 from orchtw.storage.sqlite.store import FILE
@@ -78,7 +78,7 @@ def _naming(snapshot: Snapshot, options: argparse.Namespace) -> Naming:
 
 
 async def _check(options: argparse.Namespace, reactor: Any) -> int:
-    from orchtw.commands.store import checking
+    from orchtw.commands.store import check as checks
     from orchtw.commands.store.opening import Opening
     from orchtw.commands.store.values import StoredValues
 
@@ -89,10 +89,10 @@ async def _check(options: argparse.Namespace, reactor: Any) -> int:
     path = _store(options)
     with closing(Snapshot(path)) as snapshot:
         naming = _naming(snapshot, options)
-        wrong = checking.wrong_with_file(path)
+        wrong = checks.wrong_with_file(path)
         opening = Opening(options.encryption_provider_config, reactor)
-        found = await checking.look(FileSource(snapshot), opening, StoredValues(naming))
-        print(*checking.file_summary(snapshot, found), sep="\n")
+        found = await checks.look(FileSource(snapshot), opening, StoredValues(naming))
+        print(*checks.file_summary(snapshot, found), sep="\n")
     for problem in (*wrong, *found.wrong):
         complain(problem)
     return 1 if wrong or found.wrong else 0
@@ -120,7 +120,7 @@ async def _compact(options: argparse.Namespace, reactor: Any) -> int:
         from orchtw.commands.store.on_cluster import compact as compact_cluster
 
         return await compact_cluster(options, reactor)
-    from orchtw.commands.store.compacting import compact
+    from orchtw.commands.store.compact import compact
 
     path = _store(options)
     with closing(Snapshot(path)) as snapshot:
@@ -131,7 +131,7 @@ async def _compact(options: argparse.Namespace, reactor: Any) -> int:
 
 
 async def _export(options: argparse.Namespace, reactor: Any) -> int:
-    from orchtw.commands.store.exporting import export
+    from orchtw.commands.store.export import export
     from orchtw.commands.store.opening import Opening
     from orchtw.commands.store.values import StoredValues
 
@@ -161,7 +161,7 @@ def _say_missing(failed: int, target: str) -> int:
 
 
 async def _import(options: argparse.Namespace, reactor: Any) -> int:
-    from orchtw.commands.store.importing import import_lines
+    from orchtw.commands.store.import_ import import_lines
 
     if options.etcd_servers:
         from orchtw.commands.store.on_cluster import import_lines as import_cluster
@@ -178,7 +178,7 @@ async def _import(options: argparse.Namespace, reactor: Any) -> int:
 
 async def _migrate(options: argparse.Namespace, reactor: Any) -> int:
     if options.kubeconfig is not None:
-        from orchtw.commands.store.migrating_online import migrate_online
+        from orchtw.commands.store.migrate_online import migrate_online
 
         result = await migrate_online(options.kubeconfig, options.vocabulary, reactor, complain)
     elif options.etcd_servers:
@@ -186,7 +186,7 @@ async def _migrate(options: argparse.Namespace, reactor: Any) -> int:
 
         result = await migrate_cluster(options, reactor, complain)
     else:
-        from orchtw.commands.store.migrating import migrate
+        from orchtw.commands.store.migrate import migrate
 
         with closing(Snapshot(_store(options))) as snapshot:
             vocabulary = _naming(snapshot, options).vocabulary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchtw.commands.store.checking import wrong_with_file
+from orchtw.commands.store.check import wrong_with_file
 from orchtw.errors import ConfigError
 from orchtw.pki.files import make_folder
 from orchtw.storage.sqlite.file_copy import copy_rows, copy_store, refuse_existing

@@ -6,12 +6,14 @@ import argparse
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from orchtw.commands.store import checking, exporting, migrating
+from orchtw.commands.store import check as checks
+from orchtw.commands.store import export as exports
+from orchtw.commands.store import migrate as migration
 from orchtw.commands.store.cluster import ClusterSource, cluster_flags, import_into, opened, vocabulary_of
 from orchtw.commands.store.opening import Opening
 from orchtw.commands.store.outcome import Migrated
 from orchtw.commands.store.values import StoredValues
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 Complain = Callable[[str], None]
 
@@ -22,9 +24,9 @@ async def check(options: argparse.Namespace, reactor: Any, complain: Complain) -
     async with opened(options, reactor, opening.transformers) as store:
         vocabulary, revision = await vocabulary_of(store, options.vocabulary), await store.revision()
         source = ClusterSource(store, vocabulary, revision)
-        found = await checking.look(source, opening, StoredValues(Naming.of(vocabulary)))
+        found = await checks.look(source, opening, StoredValues(Naming.of(vocabulary)))
     print(f"{options.etcd_servers}: vocabulary {vocabulary}, revision {revision}")
-    print(f"{sum(found.objects.values())} objects", *checking.summary(found), sep="\n")
+    print(f"{sum(found.objects.values())} objects", *checks.summary(found), sep="\n")
     for problem in found.wrong:
         complain(problem)
     return 1 if found.wrong else 0
@@ -47,7 +49,7 @@ async def export(options: argparse.Namespace, reactor: Any, output: BinaryIO, co
     async with opened(options, reactor, opening.transformers) as store:
         vocabulary = await vocabulary_of(store, options.vocabulary)
         source = ClusterSource(store, vocabulary, await store.revision())
-        return await exporting.export(source, opening, StoredValues(Naming.of(vocabulary)), output, complain)
+        return await exports.export(source, opening, StoredValues(Naming.of(vocabulary)), output, complain)
 
 
 async def import_lines(options: argparse.Namespace, reactor: Any, source: BinaryIO) -> int:
@@ -64,4 +66,4 @@ async def migrate(options: argparse.Namespace, reactor: Any, complain: Complain)
     sealing = options.encryption_provider_config
     async with opened(options, reactor, Opening(sealing, reactor).transformers) as store:
         vocabulary = await vocabulary_of(store, options.vocabulary)
-    return await migrating.migrate(cluster_flags(options), vocabulary, sealing, reactor, complain)
+    return await migration.migrate(cluster_flags(options), vocabulary, sealing, reactor, complain)

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Protocol
 
 from orchtw.errors import ConfigError
-from orchtw.storage.interface import Damaged, KeyValue
 from orchtw.storage.sqlite.snapshot import Snapshot
+from orchtw.storage.store import Damaged, KeyValue
 
 
 class StoreSource(Protocol):

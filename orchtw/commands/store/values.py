@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from orchtw.errors import StatusError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.rewriting import homes
 from orchtw.registry.targets import REGISTRY, storage_prefix
 from orchtw.schema.catalogue import Catalogue, ResourceType

@@ -17,7 +17,7 @@ from orchtw.controllers.apiextensions.findings import (
     failed,
 )
 from orchtw.controllers.apiextensions.statuses import News, Statuses
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.conditions import TERMINATING, find
 from orchtw.registry.groups.apiextensions.definition import CLEANUP_FINALIZER
 from orchtw.registry.target import Target

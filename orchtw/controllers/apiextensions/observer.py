@@ -10,7 +10,7 @@ from orchtw.controllers.apiextensions.definition import Definition
 from orchtw.controllers.apiextensions.findings import establishment
 from orchtw.controllers.apiextensions.names import NameIndex, accept
 from orchtw.controllers.apiextensions.statuses import News
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.conditions import NON_STRUCTURAL, Finding, find
 from orchtw.registry.groups.apiextensions.names import approval_finding
 from orchtw.registry.groups.apiextensions.structure import structure_finding

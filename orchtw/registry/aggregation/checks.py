@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from twisted.internet.defer import Deferred, DeferredList
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.aggregation.backends import Backends, NoAnswer
 from orchtw.registry.aggregation.conditions import (
     LOCAL,

@@ -13,7 +13,7 @@ import attrs
 import msgspec
 from twisted.logger import Logger
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.services import ServiceReference
 from orchtw.registry.targets import Targets
 from orchtw.watch.entry import Entry

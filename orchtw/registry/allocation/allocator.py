@@ -21,9 +21,9 @@ from orchtw.registry.allocation.ranges import AddressRange, PortRange, Range
 from orchtw.registry.allocation.repair import Repair
 from orchtw.registry.metadata import ordered
 from orchtw.registry.reservations import NOTHING, Hold, Reservation, ReservationHost, StoredObjects
+from orchtw.storage.cache.consistent_reads import MOST_RECENT
 from orchtw.storage.cache.resource import DamagedObject
-from orchtw.storage.freshness import MOST_RECENT
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 

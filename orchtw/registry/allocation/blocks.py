@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from orchtw.registry.allocation.bitmap import members
-from orchtw.storage.interface import KeyValue, Op, Store
+from orchtw.storage.store import KeyValue, Op, Store
 
 SIZE: Final = 4096
 """Numbers of a block: a record of 512 bytes, and 256 of them for the largest range."""

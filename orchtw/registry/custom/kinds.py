@@ -10,11 +10,11 @@ from typing import Any, Final
 import orjson
 
 from orchtw.config.releases import LAST, Release
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.schema.catalogue import ResourceType, ScalePaths, Subresource
 from orchtw.schema.custom import formats
-from orchtw.schema.custom.keywords import extensions
+from orchtw.schema.custom.extensions import extensions
 from orchtw.schema.custom.structural import CustomSchema
 from orchtw.schema.declarations import Column
 from orchtw.schema.schemas import OBJECT_META, Kind, Schemas

@@ -9,7 +9,7 @@ import msgspec
 import orjson
 
 from orchtw.errors import Cause, StatusError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.metadata import ORDER
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.mismatch import shortened

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.scaling import PathScale, ScaleMapping
 from orchtw.registry.strategy import Strategy

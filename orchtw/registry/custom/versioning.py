@@ -7,7 +7,7 @@ from functools import partial
 
 import msgspec
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.caller import Caller, CallFailed
 from orchtw.outbound.remote import Remote
 from orchtw.registry.custom.kinds import selectable_fields

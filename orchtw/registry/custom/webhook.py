@@ -8,7 +8,7 @@ from typing import Final, Protocol
 import orjson
 from twisted.internet.defer import Deferred, DeferredSemaphore, FirstError, gatherResults
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.custom.review import ConversionFailed, Review
 from orchtw.registry.offload import Compute
 from orchtw.rules.webhook_clients import REVIEW_VERSIONS

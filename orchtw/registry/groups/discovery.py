@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.conversion.discovery import HOSTNAME, SLICE_CONVERSIONS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.amounts import round_up
 from orchtw.registry.groups.core.resource_lists import check_amounts
 from orchtw.registry.groups.core.scheduling_terms import TOLERATION, check_toleration

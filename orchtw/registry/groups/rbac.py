@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.kind import KindRecord
 from orchtw.rules.selectors import validate_selector_object

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.listers.lister import CachedLister
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets

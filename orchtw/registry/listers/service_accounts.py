@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.listers.lister import CachedLister
 from orchtw.registry.targets import Targets
 from orchtw.wire.objects import Object

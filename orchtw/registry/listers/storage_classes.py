@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.listers.lister import CachedLister
 from orchtw.registry.targets import Targets
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.cel.checked import Checked
 from orchtw.schema.cel.compiler import compiled
 from orchtw.schema.cel.declarations import Extensions, declared, reader

@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 import msgspec
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.cel.faults import Failure
 from orchtw.schema.cel.library.moments import duration_value, timestamp_value
 from orchtw.schema.cel.sizes import entry_bytes, item_bytes, most_elements, most_text

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.codec.mismatch import Mismatch
 from orchtw.schema.conversion.autoscaling_metrics import flat_spec, flat_status, nested_spec, nested_status
 from orchtw.schema.conversion.convert import Conversions

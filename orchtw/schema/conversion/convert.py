@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.wire.objects import Object
 
 Function = Callable[[Object, Naming], Object]

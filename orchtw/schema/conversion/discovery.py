@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.conversion.convert import Conversions
 from orchtw.wire.objects import Object
 

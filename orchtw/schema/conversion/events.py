@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.conversion.convert import Conversions
 from orchtw.wire.objects import Object
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.conversion.convert import Function
 from orchtw.schema.conversion.older_definitions import definition_v1beta1_to_v1
 from orchtw.wire.objects import Object

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.wire.objects import Object
 
 _PER_VERSION: Final = {"validation": "schema", "subresources": "subresources"}

@@ -5,7 +5,7 @@ Each version's `{}` becomes a requirement of the same meaning in the other.
 
 from __future__ import annotations
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.conversion.convert import Conversions
 from orchtw.wire.objects import Object
 

@@ -10,11 +10,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from orchtw.schema.custom.keywords import EITHER, Extensions, Schema, condition_schemas
+from orchtw.schema.custom.extensions import EITHER, Extensions, Schema, condition_schemas
+from orchtw.schema.custom.keywords import CONDITIONS, ENUM, GIVEN, KEYWORDS, RULES, TYPES, Rule, type_test, types_of
 from orchtw.schema.custom.known_members import KnownMembers
 from orchtw.schema.custom.marked import LIST_TYPES, Marked
 from orchtw.schema.custom.parts import FunctionSource, SchemaParts, Unsure
-from orchtw.schema.custom.rules import CONDITIONS, ENUM, GIVEN, KEYWORDS, RULES, TYPES, Rule, type_test, types_of
 from orchtw.schema.custom.validation import Validation
 
 _WIDEST: Final = 256  # members of an object and alternatives that are compiled: some 10 ms
@@ -47,7 +47,7 @@ def _distinct_keys(values: list[Any], keys: tuple[str, ...]) -> bool:
 
 
 class _Checks:
-    """Generator of the functions, from the table of `rules.py`."""
+    """Generator of the functions, from the table of `keywords.py`."""
 
     def __init__(self, keys: Extensions) -> None:
         self._keys = keys

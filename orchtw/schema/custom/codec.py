@@ -20,7 +20,7 @@ from orchtw.schema.codec.strict_fields import IGNORE, repeated_keys
 from orchtw.schema.codec.unchanged import in_order
 from orchtw.schema.custom import patterns, wording
 from orchtw.schema.custom.check_code import checks
-from orchtw.schema.custom.keywords import Extensions, extensions
+from orchtw.schema.custom.extensions import Extensions, extensions
 from orchtw.schema.custom.known_members import KnownMembers
 from orchtw.schema.custom.marked import Marked
 from orchtw.schema.custom.outcome import Outcome
@@ -34,7 +34,7 @@ from orchtw.schema.nodes import StructSchema
 from orchtw.values.causes import Literal, forbidden, invalid
 
 if TYPE_CHECKING:
-    from orchtw.schema.cel.rules import CelRules
+    from orchtw.schema.custom.rules import CelRules
 
 LARGE_SCHEMA_BYTES: Final = 128 * 1024  # parsed in a few milliseconds
 _MOST_COMPILED_BYTES = 8 * 1024  # of a schema of nothing but rules without patterns: in 30 ms
@@ -279,7 +279,7 @@ class CustomCodec:
         """Return the rules in expressions, for values that fit the rest of the schema."""
         if not self._has_rules:
             return None
-        from orchtw.schema.cel.rules import rules_of  # time that the start is spared
+        from orchtw.schema.custom.rules import rules_of  # time that the start is spared
 
         return rules_of(self.schema.structure(), self.schema.naming)
 

@@ -12,11 +12,11 @@ from typing import Any, Final
 import msgspec
 
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.custom import wording
-from orchtw.schema.custom.keywords import Extensions, Schema
-from orchtw.schema.custom.rules import Expression, identity
+from orchtw.schema.custom.extensions import Extensions, Schema
+from orchtw.schema.custom.keywords import Expression, identity
 from orchtw.schema.custom.terms import OLDEST_FORMS, Forms
 from orchtw.schema.validation import metadata
 from orchtw.schema.validation.problems import at

@@ -17,7 +17,7 @@ from weakref import ref
 
 import orjson
 
-from orchtw.schema.custom.keywords import Schema
+from orchtw.schema.custom.extensions import Schema
 from orchtw.wire.json_values import loads
 
 Place = tuple[str | int, ...]

@@ -1,314 +1,404 @@
-"""Table of the keywords that restrict values: the test of each and the words for a value that breaks it.
-
-`validation.py` evaluates the tests, and `check_code.py` writes the same ones into functions (reference CRD-17). What
-else they know of schemas is where the values inside a value have theirs: items, properties, additionalProperties.
-"""
+"""The rules of a structural schema, compiled, and their evaluation on objects (reference CRD-28 to CRD-32)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
-import attrs
 import msgspec
 
-from orchtw.errors import Cause
-from orchtw.schema.custom import formats, patterns, wording
-from orchtw.schema.custom.keywords import Extensions, Schema
-from orchtw.schema.custom.terms import Forms
-from orchtw.values import causes
-from orchtw.values.causes import go_quote
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.naming.naming import Naming
+from orchtw.schema.cel.compiler import Compiled, compiled
+from orchtw.schema.cel.declarations import Extensions, Read, Structure, declared, reader
+from orchtw.schema.cel.environment import Release, compatible, environment
+from orchtw.schema.cel.equality import key_of
+from orchtw.schema.cel.faults import CostExceeded, Failure, Fault
+from orchtw.schema.cel.field_paths import PathFault, field_path
+from orchtw.schema.cel.frames import STEPS
+from orchtw.schema.cel.sizes import most_values
+from orchtw.schema.cel.types import BOOL, DYN, STRING, Type, optional_of
+from orchtw.schema.cel.values import ABSENT, Optional
+from orchtw.schema.cel.verdict import RuleVerdict
+from orchtw.schema.custom import wording
+from orchtw.schema.custom.outcome import Outcome
+from orchtw.schema.custom.terms import DEFAULT, Forms, ValidationTerms
+from orchtw.schema.validation.problems import at
+from orchtw.values import utf8
+from orchtw.values.causes import Literal, duplicate, forbidden, go_quote, invalid, required
+from orchtw.wire.json_values import alike
 
-LARGEST: Final = 2**63 - 1
-SMALLEST: Final = -(2**63)
-_EXACT: Final = 2**53
-_TOLERANCE: Final = 1e-9  # of a quotient of two fractions
+RULE_STEPS: Final = 1_000_000
+"""Steps that one evaluation may take: a tenth of a second."""
 
-def is_integer(value: Any) -> bool:
-    """Report whether a value is an integer of 64 bits, perhaps written with a point."""
-    if type(value) is int:
-        return SMALLEST <= value <= LARGEST
-    return type(value) is float and -_EXACT < value < _EXACT and value.is_integer()
+OBJECT_STEPS: Final = 10_000_000
+"""Steps that all rules of an object may take together."""
+
+INLINE_STEPS: Final = 200_000
+"""Steps that may be taken while other requests wait: some 20 ms."""
+
+MESSAGE_BYTES: Final = 5120
+"""Size of the longest message that an expression may make."""
+
+_SHORTEST_ELEMENT: Final = 2  # bytes of a list's element in JSON, with its comma
+_ROOT: Final = "<nil>"
+_PARTED: Final = ("object", "array")
 
 
-def is_multiple(value: float, step: float) -> bool:
-    """Report whether a number is a multiple of another, by exact fractions."""
-    if type(value) is int and float(step).is_integer():
-        return value % int(step) == 0
+class _Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule, and what its causes say.
+
+    `wording`: the compiled messageExpression; None: the rule has no valid one. `place`: path of the error below the
+    value. `always`: the rule also runs without an old value, which is then absent.
+    """
+
+    source: str
+    message: str
+    expression: Compiled | None
+    fault: str
+    wording: Compiled | None = None
+    reason: str = ""
+    place: str = ""
+    always: bool = False
+
+    @property
+    def shown(self) -> str:
+        return (self.message or self.source).strip()
+
+    @property
+    def compares(self) -> bool:
+        """Report whether the rule refers to the old value."""
+        return self.expression is not None and "oldSelf" in self.expression.names
+
+
+class _Node(msgspec.Struct, frozen=True, kw_only=True):
+    """A schema with rules in it or below. `keys`: the map keys of a list; None: its elements are not correlated."""
+
+    rules: tuple[_Rule, ...]
+    type: str
+    read: Read | None
+    members: tuple[tuple[str, _Node], ...]
+    values: _Node | None
+    items: _Node | None
+    keys: tuple[str, ...] | None
+
+
+def variables(schema: Structure, keys: Extensions, *, names_itself: bool, optional: bool = False) -> dict[str, Type]:
+    """Return the variables of a schema's rules; empty if expressions cannot refer to its values.
+
+    `optional`: the old value may be absent.
+    """
+    kind = declared(schema, keys, "self", names_itself=names_itself)
+    if kind is None:
+        return {}
+    return {"self": kind, "oldSelf": optional_of(kind) if optional else kind}
+
+
+class Judge:
+    """Checks the rules of one schema before they run, as new ones under a `release`; None: as stored ones."""
+
+    def __init__(
+        self, schema: Structure, naming: Naming, *, names_itself: bool, release: Release | None = None
+    ) -> None:
+        self._repeats = most_values(schema)
+        keys = Extensions.of(naming)
+        self._known = [
+            variables(schema, keys, names_itself=names_itself, optional=optional) for optional in (False, True)
+        ]
+        self._environment = environment(None if release is None else compatible(release))
+
+    def verdict(self, source: str, *, optional: bool = False, stored: bool = False) -> RuleVerdict:
+        """Return the verdict on one rule; `stored`: it was there before."""
+        try:
+            found = compiled(source, self._known[optional], environment() if stored else self._environment)
+        except Fault as fault:
+            return RuleVerdict(f"compilation failed: {fault.shown(source)}")
+        if found.code.type != BOOL:
+            return RuleVerdict("cel expression must evaluate to a bool")
+        return RuleVerdict("", "oldSelf" in found.names, found.code.estimate.cost, self._repeats)
+
+    def message_verdict(self, source: str, *, optional: bool = False, stored: bool = False) -> RuleVerdict:
+        """Return the verdict on the expression for a message."""
+        try:
+            found = compiled(source, self._known[optional], environment() if stored else self._environment)
+        except Fault as fault:
+            return RuleVerdict(f"messageExpression compilation failed: {fault.shown(source)}")
+        if found.code.type != STRING:
+            return RuleVerdict("messageExpression must evaluate to a string")
+        return RuleVerdict("", "oldSelf" in found.names, found.code.estimate.cost)
+
+
+class CelRules:
+    """Rules of a kind in one version; calling them with an object and perhaps the old one returns the causes."""
+
+    def __init__(self, root: Any) -> None:
+        self._root: _Node = root
+        self._steps = _steps(root)
+
+    def __call__(self, new: Any, old: Any = None) -> list[Cause]:
+        """Return the causes why the object, or its change from `old`, is invalid; in the order of the schema."""
+        return self.outcome(new, old).causes
+
+    def outcome(self, new: Any, old: Any = None, terms: ValidationTerms = DEFAULT) -> Outcome:
+        """Return the causes; by terms that ratchet, those of unchanged values are excused instead."""
+        check = _Check(terms.forms, ratchets=terms.ratchets and old is not None)
+        check.node(self._root, new, old, "", False)
+        return Outcome(check.causes, check.excused)
+
+    def may_take_long(self, size_bytes: int) -> bool:
+        """Report whether the rules may take longer than other requests should wait, for `size_bytes` of JSON."""
+        return self.steps(size_bytes) > INLINE_STEPS
+
+    def steps(self, size_bytes: int) -> int:
+        """Return the most steps that the rules can take for an object of `size_bytes` of JSON."""
+        total = sum(steps * float(size_bytes) ** order for order, steps in enumerate(self._steps))
+        return int(min(OBJECT_STEPS, total))
+
+
+def rules_of(structure: Structure, naming: Naming) -> CelRules | None:
+    """Return the rules of a structural schema; None: it has none."""
+    root = _compiled(structure, Extensions.of(naming), naming.extension_prefix, "", names_itself=True)
+    return None if root is None else CelRules(root)
+
+
+def _compiled(schema: Structure, keys: Extensions, prefix: str, name: str, *, names_itself: bool) -> _Node | None:
+    """Compile the rules in a schema and below; its depth is bounded by the codec of definitions."""
+
+    def below(part: Any, step: str) -> _Node | None:
+        if not isinstance(part, dict):
+            return None
+        return _compiled(part, keys, prefix, step, names_itself=bool(part.get(keys.embedded)))
+
+    found = ((key, below(part, key)) for key, part in (schema.get("properties") or {}).items())
+    members = tuple((key, node) for key, node in found if node is not None)
+    values, items = below(schema.get("additionalProperties"), "*"), below(schema.get("items"), "")
+    rules = tuple(_rules(schema, keys, prefix, names_itself=names_itself))
+    if not rules and not members and values is None and items is None:
+        return None
+    kind = declared(schema, keys, "self", names_itself=names_itself) if rules else None
+    return _Node(
+        rules=rules,
+        type=schema.get("type") or "",
+        read=None if kind is None else reader(kind, schema, keys),
+        members=members,
+        values=values,
+        items=items,
+        keys=tuple(schema.get(keys.list_keys) or ()) if schema.get(keys.list_type) == "map" else None,
+    )
+
+
+def _rules(schema: Structure, keys: Extensions, prefix: str, *, names_itself: bool) -> Iterator[_Rule]:
+    found = schema.get(f"{prefix}validations") or ()
+    known = [variables(schema, keys, names_itself=names_itself, optional=optional) for optional in (False, True)]
+    for each in found:
+        if (each.get("rule") or "").strip():
+            yield _rule(each, known[bool(each.get("optionalOldSelf"))], schema)
+
+
+def _rule(rule: Structure, known: dict[str, Type], schema: Structure) -> _Rule:
+    source = rule["rule"]
+    expression, fault = None, ""
     try:
-        quotient = value / step if step >= 1 else 1 / step * value
-        nearest = round(quotient)
-    except OverflowError:  # no number that a step could be told from
-        return True
-    return abs(quotient - nearest) <= _TOLERANCE * abs(quotient + nearest)
+        expression = compiled(source, known)
+    except Fault as found:
+        fault = f"rule compile error: compilation failed: {found.shown(source)}"
+    return _Rule(
+        source=source,
+        message=rule.get("message") or "",
+        expression=expression,
+        fault=fault,
+        wording=_wording(rule.get("messageExpression") or "", known),
+        reason=rule.get("reason") or "",
+        place=_place(rule.get("fieldPath") or "", schema),
+        always=bool(rule.get("optionalOldSelf")),
+    )
 
 
-def identity(value: Any) -> Any:
-    """Return a key that equal values share."""
-    if type(value) is dict:
-        return frozenset([(key, identity(item)) for key, item in value.items()])
-    if type(value) is list:
-        return tuple(map(identity, value))
-    return type(value) is bool, value
-
-
-def is_among(value: Any, allowed: Iterable[Any]) -> bool:
-    """Report whether a value is one of those; a null never is."""
-    wanted = identity(value)
-    return value is not None and any(wanted == identity(each) for each in allowed)
-
-
-def is_distinct(values: list[Any]) -> bool:
-    """Report whether no value comes twice."""
+def _wording(source: str, known: dict[str, Type]) -> Compiled | None:
+    if not source.strip():
+        return None
     try:
-        if len(set(values)) == len(values):
-            return True
-    except TypeError:  # of lists and objects
-        pass
-    return len({identity(each) for each in values}) == len(values)
+        found = compiled(source, known)
+    except Fault:
+        return None
+    return found if found.code.type in (STRING, DYN) else None
 
 
-GIVEN: Final[Mapping[str, Any]] = {
-    "distinct": is_distinct,
-    "is_among": is_among,
-    "is_integer": is_integer,
-    "is_multiple": is_multiple,
-    "matches": patterns.matches,
-}
-"""Names that the tests use."""
-
-_NAMES: Final = dict(GIVEN)
+def _place(path: str, schema: Structure) -> str:
+    if not path:
+        return ""
+    try:
+        return field_path(path, schema).shown
+    except PathFault:
+        return ""
 
 
-@attrs.frozen(slots=True, eq=False)
-class Expression:
-    """Python expression of a value `{v}` and a `{limit}`, as text to be written into functions, and as a function."""
-
-    text: str
-    holds: Callable[[Any, Any], Any] = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        source = f"lambda v, limit: {self.written('v', 'limit')}"
-        object.__setattr__(self, "holds", eval(source, _NAMES))  # of this module's own text only
-
-    def written(self, v: str, limit: str = "") -> str:
-        """Return the text with these names."""
-        return self.text.format(v=v, limit=limit)
-
-
-Limits = Callable[[Schema], Sequence[Any]]
-"""Limits that a schema sets by a keyword; without any it asks for nothing."""
-
-Wording = Callable[[str, Any, Schema, Any, Forms], Cause]
-"""Cause of a breach, from the path in the object, the value, the schema, the limit and the forms of causes."""
+def _steps(root: _Node) -> tuple[float, ...]:
+    """Return the coefficients of the worst-case steps, by power of the size: the macros and lists around a rule."""
+    found: dict[int, float] = {}
+    waiting = [(root, 0)]
+    while waiting:
+        node, order = waiting.pop()
+        for rule in node.rules:
+            for depth, steps in _steps_of(rule):
+                found[depth + order] = found.get(depth + order, 0) + steps / (_SHORTEST_ELEMENT if order else 1)
+        waiting += ((each, order) for _, each in node.members)
+        # Elements share the object: in all, no more of them are visited than it has room for.
+        waiting += ((each, max(order, 1)) for each in (node.values, node.items) if each is not None)
+    return tuple(found.get(order, 0) for order in range(max(found, default=0) + 1))
 
 
-class Rule(msgspec.Struct, frozen=True):
-    """Keyword of values of one type: `broken` is true of a value that breaks one of the limits.
-
-    `quick` says the same of values that are known to be of the schema's type, where it has limits. `spares`: a value
-    that breaks an earlier rule is not told of this one.
-    """
-
-    keyword: str
-    broken: Expression
-    cause: Wording
-    limits: Limits
-    quick: Rule | None = None
-    spares: bool = False
-
-    def typed(self, schema: Schema) -> Rule:
-        """Return the quickest rule for values of the schema's type."""
-        return self if self.quick is None or not self.quick.limits(schema) else self.quick
+def _steps_of(rule: _Rule) -> Iterator[tuple[int, float]]:
+    for expression in (rule.expression, rule.wording):
+        if expression is not None:
+            yield from enumerate(expression.code.steps)
 
 
-TYPES: Final = {
-    "string": Expression("type({v}) is str"),
-    "boolean": Expression("type({v}) is bool"),
-    "object": Expression("type({v}) is dict"),
-    "array": Expression("type({v}) is list"),
-    "integer": Expression("is_integer({v})"),
-    "number": Expression("(type({v}) is int or type({v}) is float)"),
-}
-"""Tests of whether a value is of a type."""
+class _Place(msgspec.Struct, frozen=True):
+    """A value with its path; `same`: it, or the nearest value around it whose old form is known, has not changed."""
 
-_NEVER: Final = Expression("False")
+    value: Any
+    path: str
+    same: bool
 
 
-def type_test(kind: str) -> Expression:
-    """Return the test of whether a value is of a type; of an unknown one, as definitions may have, no value is."""
-    return TYPES.get(kind, _NEVER)
+class _Check:
+    """One pass over an object, with the budget of steps that is left for its rules."""
+
+    def __init__(self, forms: Forms, *, ratchets: bool) -> None:
+        self._forms = forms
+        self.causes: list[Cause] = []
+        self.excused: list[str] = []
+        self._left = OBJECT_STEPS
+        self._ratchets = ratchets
+
+    def node(self, node: _Node, new: Any, old: Any, path: str, same: bool) -> None:
+        """Evaluate the rules of a value, then those below it; those of null are not evaluated.
+
+        `same`: the nearest value around it whose old form is known has not changed.
+        """
+        if new is None or self._left < 0 or len(self.causes) > MAX_CAUSES:
+            return
+        same = same or (self._ratchets and old is not None and alike(new, old))
+        if node.rules:
+            self._evaluate(node, new, old, path, same)
+        if isinstance(new, dict):
+            self._object(node, new, old if isinstance(old, dict) else {}, path, same)
+        elif isinstance(new, list) and node.items is not None:
+            self._list(node, node.items, new, old, path, same)
+
+    def _object(self, node: _Node, new: dict[str, Any], old: dict[str, Any], path: str, same: bool) -> None:
+        for key, member in node.members:
+            if key in new:
+                self.node(member, new[key], old.get(key), f"{path}.{key}" if path else key, same)
+        if node.values is not None:
+            for key, value in new.items():
+                self.node(node.values, value, old.get(key), path + at(key), same)
+
+    def _list(self, node: _Node, items: _Node, new: list[Any], old: Any, path: str, same: bool) -> None:
+        before: dict[Any, Any] = {}
+        keys = node.keys
+        if keys is not None and isinstance(old, list):
+            before = {key_of(each, keys): each for each in old if isinstance(each, dict)}
+        for index, each in enumerate(new):
+            match = before.get(key_of(each, keys)) if keys is not None and before else None
+            self.node(items, each, match, f"{path}[{index}]", same)
+
+    def _evaluate(self, node: _Node, new: Any, old: Any, path: str, same: bool) -> None:
+        read = node.read
+        try:
+            value = new if read is None else read(new)
+            before = old if read is None or old is None else read(old)
+        except Failure as failure:
+            self._tell(node, path, f"{failure} evaluating rule: {node.rules[0].shown}")
+            return
+        place = _Place(new, path, same)
+        for rule in node.rules:
+            if self._left < 0:
+                return
+            if rule.expression is None:
+                self._tell(node, path, rule.fault)
+            elif rule.always:
+                self._run(node, rule, (value, ABSENT if old is None else Optional(before)), place)
+            elif old is not None or not rule.compares:
+                self._run(node, rule, (value, before), place)
+
+    def _run(self, node: _Node, rule: _Rule, values: tuple[Any, Any], place: _Place) -> None:
+        expression, allowed = rule.expression, min(RULE_STEPS, self._left)
+        assert expression is not None
+        frame = expression.frame(*values, allowed)
+        holds, why = False, ""
+        try:
+            holds = expression.run(frame) is True
+        except CostExceeded:
+            self._exceeded(node, rule, place.path)
+            return
+        except Failure as failure:
+            why = _why(failure, rule)
+        self._left -= allowed - frame[STEPS]
+        if why:
+            self._tell(node, place.path, why)
+        elif not holds:
+            self._broken(node, rule, values, place)
+
+    def _broken(self, node: _Node, rule: _Rule, values: tuple[Any, Any], place: _Place) -> None:
+        """Record a rule that does not hold; it is excused for an unchanged value, unless it refers to the old one."""
+        text = self._message(rule, values) or rule.message or f"failed rule: {rule.shown}"
+        cause = _cause(rule, place.path, _shown(node.type, place.value, self._forms), text)
+        if place.same and not rule.compares:
+            self.excused.append(str(cause))
+        else:
+            self.causes.append(cause)
+
+    def _message(self, rule: _Rule, values: tuple[Any, Any]) -> str:
+        """Return the message that messageExpression makes; empty if it fails or its value cannot be shown."""
+        if rule.wording is None:
+            return ""
+        allowed = min(RULE_STEPS, self._left)
+        frame = rule.wording.frame(*values, allowed)
+        try:
+            found = rule.wording.run(frame)
+        except (CostExceeded, Failure):
+            found = ""
+        self._left -= min(allowed, allowed - frame[STEPS])
+        text = found.strip() if type(found) is str else ""
+        return "" if utf8.size(text) > MESSAGE_BYTES or any(sign in text for sign in "\n\r") else text
+
+    def _exceeded(self, node: _Node, rule: _Rule, path: str) -> None:
+        """Record that a rule ran out of steps; no other rule is run."""
+        whole, self._left = self._left < RULE_STEPS, -1
+        if whole:
+            why = "validation failed due to running out of cost budget, no further validation rules will be run"
+        else:
+            over = "'operation cancelled: actual cost limit exceeded': no further validation rules will be run"
+            why = f"{over} due to call cost exceeds limit for rule: {rule.shown}"
+        self._tell(node, path, why)
+
+    def _tell(self, node: _Node, path: str, why: str) -> None:
+        self.causes.append(invalid(path or _ROOT, node.type, why))
 
 
-def types_of(schema: Schema, keys: Extensions) -> tuple[str, ...]:
-    """Return the types that a schema allows; none stands for all."""
-    if schema.get(keys.int_or_string):
-        return "integer", "string"
-    kind = schema.get("type")
-    return (kind,) if kind else ()
+def _shown(kind: str, value: Any, forms: Forms) -> Literal:
+    """Return what the cause of a broken rule shows of a value of a type (reference CRD-72)."""
+    if not forms.shows_values:
+        return Literal(go_quote(kind))
+    return Literal("" if kind in _PARTED else wording.shown(value, forms))
 
 
-def field(path: str) -> str:
-    """Return the path as a cause names it."""
-    return path.removeprefix(".") or wording.NOWHERE
+def _cause(rule: _Rule, path: str, shown: Literal, text: str) -> Cause:
+    """Return the cause of a rule that does not hold, of the type and at the place that it asks for."""
+    where = f"{path}{rule.place}" if path or not rule.place else rule.place.removeprefix(".")
+    if rule.reason == "FieldValueForbidden":
+        return forbidden(where or _ROOT, text)
+    if rule.reason == "FieldValueRequired":
+        return required(where or _ROOT, text)
+    if rule.reason == "FieldValueDuplicate":
+        return duplicate(where or _ROOT, shown)
+    return invalid(where or _ROOT, shown, text)
 
 
-def _rule(
-    keyword: str,
-    broken: str,
-    cause: Wording | str,
-    *,
-    zero: bool = True,
-    exclusive: bool | None = None,
-    limits: Limits | None = None,
-    quick: Rule | None = None,
-    spares: bool = False,
-) -> Rule:
-    """Return the rule of a keyword with one limit; unless `zero`, 0, false or nothing in it means that there is none.
-
-    `exclusive`: it only holds where a bound is exclusive, or only where it is not. A text in place of the cause is
-    what a value should be.
-    """
-    flag = f"exclusive{keyword.capitalize()}"
-
-    def given(schema: Schema) -> Sequence[Any]:
-        limit = schema.get(keyword)
-        if limit is None or not (limit or zero) or exclusive not in (None, bool(schema.get(flag))):
-            return ()
-        return (limit,)
-
-    worded = _should(cause) if isinstance(cause, str) else cause
-    return Rule(keyword, Expression(broken), worded, limits or given, quick, spares)
-
-
-def _should(why: str) -> Wording:
-    return lambda path, value, _schema, limit, _forms: _in_body(path, value, why.format(wording.number(limit)))
-
-
-def _in_body(path: str, value: Any, why: str) -> Cause:
-    shown = len(value) if type(value) in (dict, list) else value
-    return wording.invalid(field(path), shown, f"{path} in body {why}")
-
-
-def _unmatched(path: str, value: Any, _schema: Schema, pattern: str, _forms: Forms) -> Cause:
-    wrong = patterns.fault(pattern)
-    return _in_body(path, value, f"should match '{pattern}{', but pattern is invalid: ' if wrong else ''}{wrong}'")
-
-
-def _misformed(path: str, value: Any, schema: Schema, _limit: Any, _forms: Forms) -> Cause:
-    why = f"{path} in body must be of type {schema['format']}: {go_quote(value)}"
-    return wording.wrong_type(field(path), value, why)
-
-
-def _formats(schema: Schema) -> Sequence[Any]:
-    check = formats.find(schema.get("format"))
-    return () if check is None else (check,)
-
-
-def _words(schema: Schema) -> Sequence[Any]:
-    """Return an enumeration of texts, for texts."""
-    allowed = schema.get("enum")
-    if not allowed or schema.get("type") != "string" or any(type(each) is not str for each in allowed):
-        return ()
-    return (frozenset(allowed),)
-
-
-def _too_many(path: str, value: Any, _schema: Schema, limit: int, _forms: Forms) -> Cause:
-    return causes.too_many(field(path), len(value), limit)
-
-
-def _not_among(path: str, value: Any, schema: Schema, _limit: Any, forms: Forms) -> Cause:
-    return wording.not_supported(field(path), value, schema["enum"], forms)
-
-
-ENUM: Final = _rule(
-    "enum",
-    "not is_among({v}, {limit})",
-    _not_among,
-    zero=False,
-    quick=_rule("enum", "{v} not in {limit}", _not_among, limits=_words),
-)
-SIZES: Final = (
-    _rule("minProperties", "len({v}) < {limit}", "should have at least {} properties"),
-    _rule("maxProperties", "len({v}) > {limit}", _too_many),
-)
-REQUIRED: Final = _rule(
-    "required",
-    "{limit} not in {v}",
-    lambda path, _value, _schema, name, _forms: causes.required(field(f"{path}.{name}")),
-    limits=lambda schema: schema.get("required") or (),
-)
-RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
-    "string": (
-        _rule(
-            "maxLength",
-            "len({v}) > {limit}",
-            lambda path, _value, _schema, limit, forms: wording.too_long(field(path), limit, forms),
-        ),
-        _rule("minLength", "len({v}) < {limit}", "should be at least {} chars long", spares=True),
-        _rule("pattern", "not matches({limit}, {v})", _unmatched, zero=False, spares=True),
-        _rule("format", "not {limit}({v})", _misformed, limits=_formats),
-    ),
-    "number": (
-        _rule("multipleOf", "not is_multiple({v}, {limit})", "should be a multiple of {}", zero=False),
-        _rule("minimum", "{v} < {limit}", "should be greater than or equal to {}", exclusive=False),
-        _rule("minimum", "{v} <= {limit}", "should be greater than {}", exclusive=True),
-        _rule("maximum", "{v} > {limit}", "should be less than or equal to {}", exclusive=False),
-        _rule("maximum", "{v} >= {limit}", "should be less than {}", exclusive=True),
-    ),
-    "boolean": (),
-    "array": (
-        _rule("minItems", "len({v}) < {limit}", "should have at least {} items"),
-        _rule("maxItems", "len({v}) > {limit}", _too_many),
-        _rule(
-            "uniqueItems",
-            "not distinct({v})",
-            lambda path, *_: _in_body(path, "", "shouldn't contain duplicates"),
-            zero=False,
-        ),
-    ),
-    "object": (*SIZES, REQUIRED),
-}
-"""Rules of the values of each type, integers among the numbers."""
-
-
-@attrs.frozen(slots=True)
-class Condition:
-    """Schemas that all, some, one or none may fit, as `expression` writes it with calls of them.
-
-    `fault` is what a value must do but does not, by the number of schemas that it fits and that of all of them.
-    """
-
-    expression: str
-    joint: str
-    fault: Callable[[int, int], str]
-
-    def broken(self, calls: Iterable[str]) -> str:
-        """Return the expression that is true of a value that breaks the condition."""
-        return self.expression.format(self.joint.join(calls))
-
-
-def _not_all(valid: int, count: int) -> str:
-    return "" if valid == count else f"validate all the schemas (allOf){'' if valid else '. None validated'}"
-
-
-def _not_one(valid: int, _: int) -> str:
-    found = f"{valid} valid alternatives" if valid else "none valid"
-    return "" if valid == 1 else f"validate one and only one schema (oneOf). Found {found}"
-
-
-CONDITIONS: Final[Mapping[str, Condition]] = {
-    "anyOf": Condition(
-        "not ({})", " or ", lambda valid, _: "" if valid else "validate at least one schema (anyOf)"
-    ),
-    "oneOf": Condition("[{}].count(True) != 1", ", ", _not_one),
-    "allOf": Condition("not ({})", " and ", _not_all),
-    "not": Condition("{}", "", lambda valid, _: "not validate the schema (not)" if valid else ""),
-}
-"""Conditions in the order in which they are told."""
-
-KEYWORDS: Final = frozenset(
-    {"type", "items", "properties", "additionalProperties", ENUM.keyword, *CONDITIONS}
-    | {rule.keyword for rules in RULES.values() for rule in rules}
-)
-"""Keywords that some value can break."""
+def _why(failure: Failure, rule: _Rule) -> str:
+    if str(failure).startswith("no such overload"):
+        tail = "call arguments did not match a supported operator, function or macro signature for rule"
+        return f"'{failure}': {tail}: {rule.shown}"
+    return f"{failure} evaluating rule: {rule.shown}"

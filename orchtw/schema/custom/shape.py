@@ -14,8 +14,8 @@ import orjson
 
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError
 from orchtw.schema.codec.strict_fields import MAX_FINDINGS, KnownKeys, Path, unknown_field
-from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema
-from orchtw.schema.custom.rules import is_integer, types_of
+from orchtw.schema.custom.extensions import TYPE_FIELDS, Extensions, Schema
+from orchtw.schema.custom.keywords import is_integer, types_of
 from orchtw.schema.custom.treatment import Null, Unknown, has_default, keeps_unknown, list_item, null_in, unknown_key
 from orchtw.schema.nodes import MISSING, StructSchema
 from orchtw.schema.values import any_value, in_order

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import orjson
 
-from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema
+from orchtw.schema.custom.extensions import TYPE_FIELDS, Extensions, Schema
+from orchtw.schema.custom.keywords import LARGEST, SMALLEST, TYPES, is_integer, types_of
 from orchtw.schema.custom.known_members import KnownMembers
 from orchtw.schema.custom.parts import FunctionSource, SchemaParts, Unsure
-from orchtw.schema.custom.rules import LARGEST, SMALLEST, TYPES, is_integer, types_of
 from orchtw.schema.custom.shape import Filling, Metadata, Shaper, kept, plain_number
 from orchtw.schema.custom.treatment import Null, Unknown, has_default, keeps_unknown, list_item, null_in, unknown_key
 from orchtw.schema.values import in_order

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import partial
 
-from orchtw.naming.names import Naming
-from orchtw.schema.custom.keywords import TYPE_FIELDS, Schema, extensions
+from orchtw.naming.naming import Naming
+from orchtw.schema.custom.extensions import TYPE_FIELDS, Schema, extensions
 from orchtw.schema.custom.parts import parsed
 from orchtw.schema.nodes import MISSING, Field, ListSchema, MapSchema, Node, NodeForm, Scalar, StructSchema
 

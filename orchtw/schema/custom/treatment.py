@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Final, Literal
 
-from orchtw.schema.custom.keywords import Extensions, Schema
+from orchtw.schema.custom.extensions import Extensions, Schema
 
 
 class Null(Enum):

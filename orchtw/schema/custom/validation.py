@@ -1,8 +1,8 @@
 """Validation of JSON values by their schema, with all errors (reference CRD-17).
 
-This is the direct way through the table of `rules.py`, in the API's own order. The functions of `check_code.py` find
-out faster whether there is an error. Schemas nest as deep as codecs let them in, and a value is walked as deep as its
-schema.
+This is the direct way through the table of `keywords.py`, in the API's own order. The functions of `check_code.py`
+find out faster whether there is an error. Schemas nest as deep as codecs let them in, and a value is walked as deep
+as its schema.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, Final
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.custom import formats, wording
-from orchtw.schema.custom.keywords import Extensions, Schema, condition_schemas, inner_schemas
-from orchtw.schema.custom.rules import (
+from orchtw.schema.custom.extensions import Extensions, Schema, condition_schemas, inner_schemas
+from orchtw.schema.custom.keywords import (
     CONDITIONS,
     ENUM,
     LARGEST,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 _HOST = "orch.io."
 _HOST_REVERSED = "io.orch."

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from importlib import resources
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.versions import maturity
 from orchtw.wire.json_values import loads
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.openapi.definition_names import group_title, tag, title
 from orchtw.schema.openapi.definitions import META, VERSION_INFO
 from orchtw.schema.openapi.operations import Operation

@@ -11,7 +11,7 @@ import attrs
 import msgspec
 import orjson
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.catalogue import ResourceType, joined
 from orchtw.schema.openapi import discovery
 from orchtw.schema.openapi.definition_names import selectable_fields

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import orjson
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.openapi.documents import (
     CODES,
     SECURITY,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from orchtw.schema.tables.text import Age
+from orchtw.schema.tables.cells import Age
 
 _MARK: Final = b"\0"  # around an age; JSON escapes it everywhere else
 

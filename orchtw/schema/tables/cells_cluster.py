@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.schema.tables.cells_core import balancers
-from orchtw.schema.tables.text import (
+from orchtw.schema.tables.cells import (
     NONE,
     UNKNOWN,
     UNSET,
@@ -16,6 +15,7 @@ from orchtw.schema.tables.text import (
     selector,
     some,
 )
+from orchtw.schema.tables.cells_core import balancers
 from orchtw.wire.objects import Object
 
 _DEFAULT_CLASS = ("storageclass.orch.io/is-default-class", "storageclass.beta.orch.io/is-default-class")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.schema.tables.text import NONE, UNKNOWN, UNSET, TableView, condition, pairs, some
+from orchtw.schema.tables.cells import NONE, UNKNOWN, UNSET, TableView, condition, pairs, some
 from orchtw.wire.objects import Object
 
 _ACCESS = {

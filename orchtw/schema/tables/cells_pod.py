@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any, Final
 
-from orchtw.schema.tables.text import NONE, TableView, condition
+from orchtw.schema.tables.cells import NONE, TableView, condition
 from orchtw.wire.objects import Object
 
 _GATED: Final = "SchedulingGated"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from orchtw.schema.conversion.autoscaling import AUTOSCALER_CONVERSIONS, AUTOSCALER_HUB
-from orchtw.schema.tables.text import (
+from orchtw.schema.tables.cells import (
     NONE,
     UNKNOWN,
     UNSET,

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import orjson
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.declarations import Column
+from orchtw.schema.tables.cells import Age, Cells, TableView
 from orchtw.schema.tables.custom import cells_of, shown_columns
-from orchtw.schema.tables.partial import partial_metadata
-from orchtw.schema.tables.text import Age, Cells, TableView
+from orchtw.schema.tables.partial_object_metadata import partial_metadata
 from orchtw.wire.objects import Object
 
 IncludeObject = Literal["Metadata", "Object", "None"]

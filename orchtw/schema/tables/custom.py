@@ -11,7 +11,7 @@ import orjson
 from orchtw.schema.declarations import Column
 from orchtw.schema.jsonpath.path import Path
 from orchtw.schema.jsonpath.steps import MISSING, PathError, StepBudget
-from orchtw.schema.tables.text import UNKNOWN, Age, Cells, TableView, boolean
+from orchtw.schema.tables.cells import UNKNOWN, Age, Cells, TableView, boolean
 from orchtw.values.times import ZERO_TIME_S, parse_time
 from orchtw.wire.objects import Object
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema import declarations
 from orchtw.schema.nodes import EnumSchema, OneOf, StructRules
 

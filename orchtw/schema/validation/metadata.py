@@ -14,7 +14,7 @@ import msgspec
 import orjson
 
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.validation.problems import IMMUTABLE
 from orchtw.values import names, utf8

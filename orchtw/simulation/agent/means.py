@@ -10,7 +10,7 @@ from cryptography import x509
 
 from orchtw.client.interface import Client
 from orchtw.config.service_map import ServiceMapping
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.service_map import ServiceMap
 from orchtw.simulation.agent.backend import Backend
 from orchtw.simulation.agent.identity import LOOPBACK, new_identity

@@ -10,7 +10,7 @@ from zlib import crc32
 import msgspec
 
 from orchtw.config.simulation import MOST_NODES
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.simulation.nodes.marks import MANAGED, REGISTERED
 from orchtw.wire.objects import Object
 

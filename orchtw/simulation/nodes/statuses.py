@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.nodes.machines import CAPACITY, Machine
 from orchtw.simulation.nodes.marks import capacity, is_held_unready, pressures

@@ -8,7 +8,7 @@ from typing import Final
 from orchtw.client.event_recorder import EventRecorder
 from orchtw.client.interface import Client
 from orchtw.errors import NotFound
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.clock import SimulationClock
 from orchtw.simulation.informers import SharedInformer

@@ -8,7 +8,7 @@ from typing import Final
 
 import attrs
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.responses.slices import Steps
 from orchtw.simulation.scheduling.cluster import Cluster
 from orchtw.simulation.scheduling.fitting import Fitting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.simulation.scheduling.cluster import Cluster
 from orchtw.simulation.scheduling.filters import NodeFilters
 from orchtw.simulation.scheduling.node_info import NodeInfo

@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.simulation.scheduling import reasons
 from orchtw.simulation.scheduling.node_info import NodeInfo
 from orchtw.simulation.scheduling.pod_info import PodInfo

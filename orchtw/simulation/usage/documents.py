@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.usage.usage import Usage
 from orchtw.wire.objects import Object

@@ -9,7 +9,7 @@ import msgspec
 
 from orchtw.client.interface import Client, Item
 from orchtw.errors import NotFound
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.responses.slices import Steps, in_turns
 from orchtw.simulation.usage.documents import (
     GROUP,

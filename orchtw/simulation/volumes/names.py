@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.wire.objects import Object
 
 PROVISIONER: Final = "simulate.orch.io/volumes"

@@ -8,7 +8,7 @@ import msgspec
 
 from orchtw.client.interface import Client, Resource
 from orchtw.errors import NotFound
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.scaling import WORKLOAD, PathScale, ScaleMapping
 from orchtw.schema.catalogue import ScalePaths
 from orchtw.wire.objects import Object

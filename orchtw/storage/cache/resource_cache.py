@@ -9,6 +9,7 @@ import msgspec
 
 from orchtw.errors import Expired, InternalError, Timeout
 from orchtw.memory.untracked import untrack
+from orchtw.storage.cache.consistent_reads import Freshness
 from orchtw.storage.cache.indexes import Indexes
 from orchtw.storage.cache.kept import KeptStates
 from orchtw.storage.cache.looks import Looks, share_fields
@@ -18,8 +19,7 @@ from orchtw.storage.cache.pins import Pins
 from orchtw.storage.cache.resource import DamagedObject, Follower, Noted, StoredResource
 from orchtw.storage.cache.selecting import namespace_of, range_of, selected
 from orchtw.storage.cache.union import Candidates
-from orchtw.storage.freshness import Freshness
-from orchtw.storage.interface import Change, Terms
+from orchtw.storage.store import Change, Terms
 from orchtw.watch.bookmarks import TimerWheel
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import LARGE_BYTES, Entry, LabelSets, Texts, Unread, size_at_rest, unread

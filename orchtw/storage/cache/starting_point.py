@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.errors import Expired
-from orchtw.storage.interface import Store
+from orchtw.storage.store import Store
 
 FEWEST: Final = 10
 

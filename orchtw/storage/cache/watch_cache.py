@@ -15,14 +15,14 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from orchtw.errors import Expired, NotFound, StatusError, Timeout
+from orchtw.storage.cache.consistent_reads import MOST_RECENT, Freshness
 from orchtw.storage.cache.loading import Loading
 from orchtw.storage.cache.reclaim import Reclaim
 from orchtw.storage.cache.resource import StoredResource
 from orchtw.storage.cache.resource_cache import ResourceCache, Shared
 from orchtw.storage.cache.starting_point import starting_point
 from orchtw.storage.encryption.provider import MARK, NOT_PLAIN
-from orchtw.storage.freshness import MOST_RECENT, Freshness
-from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Restored, Store, Subscription
+from orchtw.storage.store import Change, Damaged, KeyValue, Locked, Restored, Store, Subscription
 from orchtw.watch.bookmarks import RESOLUTION_S, TimerWheel
 from orchtw.watch.entry import Entry
 from orchtw.watch.event_log import HISTORY_S, HeadRevision

@@ -13,7 +13,7 @@ import msgspec
 
 from orchtw.errors import ConfigError
 from orchtw.flags.flag import parse_duration_s
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.configuration_file import document
 from orchtw.outbound.fields import Fields
 from orchtw.plugins import EncryptionPlugin

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from orchtw.storage.encryption.provider import KeyMissing, Unreadable
-from orchtw.storage.interface import Change, Locked, Subscription
+from orchtw.storage.store import Change, Locked, Subscription
 
 
 class Deliveries(Subscription):

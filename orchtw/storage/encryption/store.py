@@ -18,7 +18,7 @@ from orchtw.metrics.series import ShownFamily
 from orchtw.storage.encryption.deliveries import Deliveries
 from orchtw.storage.encryption.provider import KeyMissing, Unreadable
 from orchtw.storage.encryption.transformers import PLAIN, Opened, Transformer, Transformers
-from orchtw.storage.interface import (
+from orchtw.storage.store import (
     Change,
     Damaged,
     KeptValue,

@@ -12,7 +12,7 @@ from orchtw.metrics.series import Histogram
 from orchtw.outbound.grpc.status import NOT_FOUND, RpcError
 from orchtw.storage.etcd.calls import Calls
 from orchtw.storage.etcd.status import status_of
-from orchtw.storage.interface import KeptValue
+from orchtw.storage.store import KeptValue
 
 SHARE: Final = 0.05
 """Fraction of a value's lifetime by which it may end later, so that it can share a lease."""

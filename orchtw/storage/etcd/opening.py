@@ -13,7 +13,7 @@ from orchtw.outbound.destination import Destination, default_port
 from orchtw.outbound.policy import BadTLS, TLSPolicy
 from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd.store import EtcdSettings, EtcdStore
-from orchtw.storage.interface import StoreHost
+from orchtw.storage.store import StoreHost
 
 DIAL_S = 3.0
 

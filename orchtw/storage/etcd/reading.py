@@ -14,7 +14,7 @@ from orchtw.storage.etcd.calls import Calls
 from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.scanning import FIRST_PAGE, MOST_A_PAGE, PAGE_BYTES, Scan
 from orchtw.storage.etcd.status import TO_COME, status_of
-from orchtw.storage.interface import KeyValue, Page
+from orchtw.storage.store import KeyValue, Page
 
 KEYS_A_PAGE: Final = 5000
 LARGEST: Final = (1 << 63) - 1

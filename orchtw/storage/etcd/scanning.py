@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 
-from orchtw.storage.interface import KeyValue, Page
+from orchtw.storage.store import KeyValue, Page
 
 FIRST_PAGE: Final = 50
 MOST_A_PAGE: Final = 1000

@@ -33,7 +33,7 @@ from orchtw.storage.etcd.vocabulary import Vocabulary
 from orchtw.storage.etcd.waiting import UnreachableLog
 from orchtw.storage.etcd.watching import Deliver, Watching
 from orchtw.storage.etcd.writing import Write, Writing
-from orchtw.storage.interface import (
+from orchtw.storage.store import (
     Evidence,
     KeptValue,
     KeyValue,

@@ -19,7 +19,7 @@ from orchtw.storage.etcd.calls import Calls, RequestOp, TxnRequest
 from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.reading import Reading
 from orchtw.storage.etcd.writing import MOD
-from orchtw.storage.interface import Evidence
+from orchtw.storage.store import Evidence
 
 SHOWN: Final = 40
 """Number of characters of a record that an error message shows: an operator may have written anything."""

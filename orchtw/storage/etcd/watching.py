@@ -17,7 +17,7 @@ from orchtw.outbound.grpc.status import RpcError
 from orchtw.storage.etcd.calls import WATCH, WatchRequest, WatchResponse
 from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.reading import Reading
-from orchtw.storage.interface import Change, KeyValue, Subscription
+from orchtw.storage.store import Change, KeyValue, Subscription
 
 Deliver = Callable[[Sequence[Change]], None]
 Note = Callable[[str, "bytes | None", int, int], object]

@@ -15,7 +15,7 @@ from orchtw.storage.etcd.calls import Calls, Compare, TxnRequest
 from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.leases import Leases
 from orchtw.storage.etcd.status import status_of
-from orchtw.storage.interface import Guard, KeyValue, Op, WriteOutcome
+from orchtw.storage.store import Guard, KeyValue, Op, WriteOutcome
 
 MOD = Compare.MOD
 

@@ -15,12 +15,12 @@ from twisted.logger import Logger
 from orchtw import errors
 from orchtw.config.storage import StorageOptions
 from orchtw.metrics.series import GAUGE, Read, ShownFamily, one
+from orchtw.storage.compaction import Retention
 from orchtw.storage.feed import Feed
-from orchtw.storage.interface import Change, KeyValue, Op, Page, Store, StoreHost, Subscription, Wanted, WriteOutcome
 from orchtw.storage.keys import is_text, is_valid
 from orchtw.storage.memory.lifetimes import Lifetimes
 from orchtw.storage.memory.versions import Versions
-from orchtw.storage.retention import Retention
+from orchtw.storage.store import Change, KeyValue, Op, Page, Store, StoreHost, Subscription, Wanted, WriteOutcome
 
 MAX_QUEUED_OPS: Final = 20_000
 MAX_QUEUED_BYTES: Final = 64 << 20

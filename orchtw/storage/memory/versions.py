@@ -9,10 +9,10 @@ from typing import Final
 
 from orchtw import errors
 from orchtw.memory.untracked import untrack
+from orchtw.storage.compaction import check_revision
 from orchtw.storage.counts import Counts
-from orchtw.storage.interface import Change, KeyValue, Op, Page, Restored, WriteOutcome
 from orchtw.storage.keys import prefix_end
-from orchtw.storage.retention import check_revision
+from orchtw.storage.store import Change, KeyValue, Op, Page, Restored, WriteOutcome
 
 FIRST_REVISION: Final = 1
 """Revision of an empty store, as in etcd: its first write is the next one."""

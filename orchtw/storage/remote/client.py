@@ -11,11 +11,11 @@ from twisted.internet.interfaces import IProtocol
 
 from orchtw import errors
 from orchtw.storage.feed import Feed
-from orchtw.storage.interface import Change, KeyValue, Op, Page, Store, Subscription, Wanted, WriteOutcome
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import Malformed
 from orchtw.storage.remote.link import Answer, Link, Questions, unanswerable
 from orchtw.storage.remote.messages import NUMBER, PAIR, Answered, MessageKind
+from orchtw.storage.store import Change, KeyValue, Op, Page, Store, Subscription, Wanted, WriteOutcome
 
 MAX_WAITING_WRITES: Final = 20_000
 MAX_WAITING_BYTES: Final = 64 << 20

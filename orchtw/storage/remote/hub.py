@@ -22,10 +22,10 @@ from twisted.internet.task import LoopingCall
 from orchtw import errors
 from orchtw.metrics.series import GAUGE, Read, ShownFamily, one
 from orchtw.storage.feed import Feed
-from orchtw.storage.interface import Change, KeyValue, Op, Page, Store, Subscription, Terms, Wanted, WriteOutcome
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import framed
 from orchtw.storage.remote.messages import MessageKind, Origin
+from orchtw.storage.store import Change, KeyValue, Op, Page, Store, Subscription, Terms, Wanted, WriteOutcome
 
 MAX_HELD: Final = 20_000
 """Answers that may wait for workers; further writes are refused."""

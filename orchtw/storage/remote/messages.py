@@ -15,8 +15,8 @@ import msgspec
 import orjson
 
 from orchtw import errors
-from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Page, Terms, terms_of
 from orchtw.storage.remote.frames import Malformed
+from orchtw.storage.store import Change, Damaged, KeyValue, Op, Page, Terms, terms_of
 from orchtw.wire.json_values import loads
 
 P = ParamSpec("P")

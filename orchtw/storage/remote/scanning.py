@@ -9,10 +9,10 @@ import msgspec
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from orchtw.storage.interface import Page
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import Malformed
 from orchtw.storage.remote.messages import NUMBER, MessageKind
+from orchtw.storage.store import Page
 
 Pages = AsyncGenerator[Page, None]
 

@@ -10,13 +10,13 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from orchtw.storage.interface import WriteOutcome
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import Malformed
 from orchtw.storage.remote.hub import TICK_S, Hub
 from orchtw.storage.remote.link import Answer, Link, Questions, unanswerable
 from orchtw.storage.remote.messages import NUMBER, PAIR, MessageKind
 from orchtw.storage.remote.scanning import Scans
+from orchtw.storage.store import WriteOutcome
 
 MAX_UNCONFIRMED_BYTES: Final = 64 << 20
 """Bytes of unconfirmed changes; a worker that reads more slowly than they come is dropped."""

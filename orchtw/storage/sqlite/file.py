@@ -11,13 +11,13 @@ import attrs
 from twisted.logger import Logger
 
 from orchtw.errors import ConfigError
-from orchtw.storage.interface import Translation
 from orchtw.storage.sqlite import schema, verify
 from orchtw.storage.sqlite.connection import connect
 from orchtw.storage.sqlite.errors import RESTORE, is_damage, may_be_no_room, sentence
 from orchtw.storage.sqlite.foreign import foreign
 from orchtw.storage.sqlite.hold import Hold
 from orchtw.storage.sqlite.rewrite import rewrite
+from orchtw.storage.store import Translation
 
 WAL_PAGES = 1000  # without a thread for checkpoints: at 8 MiB, pauses of ~10 ms; half as often doubles them
 WAL_MOST_PAGES = 8000  # with one, the writer's own last resort

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from orchtw.errors import ConfigError
 from orchtw.logs.progress import Progress
-from orchtw.naming.names import VOCABULARIES
+from orchtw.naming.naming import VOCABULARIES
 from orchtw.storage.sqlite import schema
 from orchtw.storage.sqlite.connection import connect
 from orchtw.storage.sqlite.errors import sentence

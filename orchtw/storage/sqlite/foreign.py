@@ -13,7 +13,7 @@ from contextlib import closing
 from functools import cache
 from typing import Final
 
-from orchtw.naming.names import VOCABULARIES
+from orchtw.naming.naming import VOCABULARIES
 from orchtw.storage.sqlite.schema import EXPIRY, FROM_1, HISTORY, INDEX, META
 
 Definitions = dict[tuple[str, str], str]

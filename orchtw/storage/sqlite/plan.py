@@ -9,8 +9,8 @@ import msgspec
 from twisted.internet.defer import Deferred
 
 from orchtw import errors
-from orchtw.storage.interface import Change, KeyValue, Op, WriteOutcome
 from orchtw.storage.sqlite.checksum import checksum
+from orchtw.storage.store import Change, KeyValue, Op, WriteOutcome
 
 Ticket = tuple[Op, Deferred[WriteOutcome] | None]  # nobody waits for the end of a value
 Answers = list[tuple[Deferred[WriteOutcome], WriteOutcome | errors.StatusError]]

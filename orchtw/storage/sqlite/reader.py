@@ -20,14 +20,14 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorFromThreads
 
 from orchtw import errors
+from orchtw.storage.compaction import check_revision
 from orchtw.storage.counts import Counts
-from orchtw.storage.interface import Change, Damaged, KeyValue, Page
 from orchtw.storage.keys import prefix_end
-from orchtw.storage.retention import check_revision
 from orchtw.storage.sqlite.checksum import all_written, is_written
 from orchtw.storage.sqlite.errors import RESTORE, sentence
 from orchtw.storage.sqlite.file import StoreFile
 from orchtw.storage.sqlite.schema import HEAD
+from orchtw.storage.store import Change, Damaged, KeyValue, Page
 from orchtw.wire.json_values import loads
 
 T = TypeVar("T")

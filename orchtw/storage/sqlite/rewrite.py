@@ -12,11 +12,11 @@ import sqlite3
 
 from orchtw.errors import ConfigError, StatusError
 from orchtw.logs.progress import Progress
-from orchtw.storage.interface import Translation
 from orchtw.storage.sqlite.checksum import checksum, is_written
 from orchtw.storage.sqlite.errors import is_damage
 from orchtw.storage.sqlite.expiry import ends_of_all, insert
 from orchtw.storage.sqlite.schema import HEAD, HISTORY, INDEX
+from orchtw.storage.store import Translation
 
 LIVE = """
 SELECT rev, key FROM (

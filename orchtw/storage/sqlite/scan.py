@@ -17,9 +17,9 @@ import msgspec
 from twisted.internet.defer import Deferred
 
 from orchtw import errors
-from orchtw.storage.interface import Damaged, Page, Wanted
-from orchtw.storage.retention import check_revision
+from orchtw.storage.compaction import check_revision
 from orchtw.storage.sqlite import reader
+from orchtw.storage.store import Damaged, Page, Wanted
 from orchtw.wire.json_values import loads
 
 SPAN_KEYS: Final = 20_000

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-from orchtw.naming.names import VOCABULARIES
+from orchtw.naming.naming import VOCABULARIES
 from orchtw.storage.sqlite.errors import RESTORE
 
 APPLICATION_ID: Final = 0x6F726368  # "orch" in the file's header: tells our files from other programs'

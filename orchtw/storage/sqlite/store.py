@@ -15,9 +15,17 @@ from twisted.internet.interfaces import IReactorTime
 from orchtw import errors
 from orchtw.config.storage import StorageOptions
 from orchtw.metrics.series import GAUGE, Read, ShownFamily, Single, one
+from orchtw.storage.compaction import Retention
 from orchtw.storage.counts import Counts
 from orchtw.storage.feed import Feed
-from orchtw.storage.interface import (
+from orchtw.storage.keys import is_text, is_valid
+from orchtw.storage.sqlite import reader, scan
+from orchtw.storage.sqlite.file import StoreFile
+from orchtw.storage.sqlite.gathering import Gathering
+from orchtw.storage.sqlite.plan import Answers
+from orchtw.storage.sqlite.reader import Readers
+from orchtw.storage.sqlite.writer import Writer
+from orchtw.storage.store import (
     Change,
     KeyValue,
     Op,
@@ -29,14 +37,6 @@ from orchtw.storage.interface import (
     Wanted,
     WriteOutcome,
 )
-from orchtw.storage.keys import is_text, is_valid
-from orchtw.storage.retention import Retention
-from orchtw.storage.sqlite import reader, scan
-from orchtw.storage.sqlite.file import StoreFile
-from orchtw.storage.sqlite.gathering import Gathering
-from orchtw.storage.sqlite.plan import Answers
-from orchtw.storage.sqlite.reader import Readers
-from orchtw.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
 

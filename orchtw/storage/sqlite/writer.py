@@ -19,7 +19,6 @@ from twisted.internet.interfaces import IReactorFromThreads
 from twisted.logger import Logger
 
 from orchtw import errors
-from orchtw.storage.interface import Change, KeyValue, Op
 from orchtw.storage.sqlite import scan
 from orchtw.storage.sqlite.background import Background
 from orchtw.storage.sqlite.checkpoint import Checkpoints, copy
@@ -30,6 +29,7 @@ from orchtw.storage.sqlite.measured import Measured
 from orchtw.storage.sqlite.plan import FENCED, Answers, Ticket, WritePlan, fields, insertion, report
 from orchtw.storage.sqlite.reader import answer, read_head, read_rows, unreadable
 from orchtw.storage.sqlite.schema import PAGE_BYTES
+from orchtw.storage.store import Change, KeyValue, Op
 
 T = TypeVar("T")
 Deliver = Callable[[list[Change], Answers, int], None]

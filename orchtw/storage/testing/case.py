@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from orchtw.storage.interface import Op, Store, Subscription
+from orchtw.storage.store import Op, Store, Subscription
 from orchtw.storage.testing.recorder import Recorder
 
 if TYPE_CHECKING:

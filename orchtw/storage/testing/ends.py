@@ -6,7 +6,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred, gatherResults
 
 from orchtw import errors
-from orchtw.storage.interface import Change, KeyValue, Op
+from orchtw.storage.store import Change, KeyValue, Op
 from orchtw.storage.testing.case import StoreCase
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from twisted.internet.defer import gatherResults
 
-from orchtw.storage.interface import Change, KeyValue, Op, WriteOutcome
+from orchtw.storage.store import Change, KeyValue, Op, WriteOutcome
 from orchtw.storage.testing.case import StoreCase
 
 

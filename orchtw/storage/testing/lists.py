@@ -6,7 +6,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred, gatherResults
 
 from orchtw import errors
-from orchtw.storage.interface import KeyValue, Op, Page
+from orchtw.storage.store import KeyValue, Op, Page
 from orchtw.storage.testing.case import PODS, StoreCase
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from twisted.internet.defer import Deferred
 
-from orchtw.storage.interface import Change
+from orchtw.storage.store import Change
 
 
 class Recorder:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from twisted.internet.defer import Deferred, gatherResults
 
 from orchtw import errors
-from orchtw.storage.interface import Change, KeyValue, Op, WriteOutcome
+from orchtw.storage.store import Change, KeyValue, Op, WriteOutcome
 from orchtw.storage.testing.case import StoreCase
 
 

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission.configuration import Given
 from orchtw.admission.webhooks.credentials import Identities, identities_of
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.credentials import Credentials, Fixed, bearer
 from tests.admission.webhooks.hooks import configuration, hook, rule, webhook
 

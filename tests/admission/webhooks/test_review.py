@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.webhooks.review import Reviews
 from orchtw.admission.webhooks.views import Views
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import UserInfo
 from orchtw.rules.options import DeleteOptions, WriteOptions
 from tests.admission.asked import attributes, canonical, resource

@@ -12,7 +12,7 @@ from orchtw.authn.method import ShownToken
 from orchtw.authn.service_accounts.claims import Claims, Reference
 from orchtw.authn.service_accounts.legacy_uses import MAX_MARKING, WARNING, LegacyUses, TokenUse
 from orchtw.errors import StatusError, Unauthorized
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 NOW = 1_700_000_000  # 2023-11-14 22:13:20 UTC
 TODAY, TOMORROW = "2023-11-14", "2023-11-15"

@@ -7,7 +7,7 @@ import json
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.commands.load.bodies import LABEL, Bodies, Template, endpoints
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 
 class BodiesTests(SynchronousTestCase):

@@ -16,9 +16,9 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.commands.store.command import perform
 from orchtw.commands.store.values import StoredValues
-from orchtw.naming.names import Naming
-from orchtw.storage.interface import Op
+from orchtw.naming.naming import Naming
 from orchtw.storage.sqlite.store import FILE, SqliteStore
+from orchtw.storage.store import Op
 from orchtw.wire.objects import Object
 
 reactor: Any = installed_reactor

@@ -1,5 +1,5 @@
 """`orch-store` on stores that no server uses (reference STORE-17)."""
-# covers: orchtw.commands.store.checking, orchtw.commands.store.importing, orchtw.commands.store.values
+# covers: orchtw.commands.store.check, orchtw.commands.store.import_, orchtw.commands.store.values
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from orchtw.commands.store import compacting
+from orchtw.commands.store import compact
 from orchtw.commands.store.lines import Item
 from orchtw.logs.progress import Progress
-from orchtw.storage.interface import Op
 from orchtw.storage.sqlite.snapshot import Snapshot
+from orchtw.storage.store import Op
 from tests.commands.store.case import CommandCase
 from tests.logs.test_progress import Terminal
 
@@ -142,7 +142,7 @@ class CompactTests(CommandCase):
         with closing(Snapshot(self.store)) as old:
             before, size = list(old.live()), self.store.stat().st_size
         shown = Terminal()
-        self.patch(compacting, "Progress", partial(Progress, out=shown, now=count(step=10).__next__))
+        self.patch(compact, "Progress", partial(Progress, out=shown, now=count(step=10).__next__))
         self.assertIn("MiB now", await self.run_command("compact"))
         self.assertIn("dropping the history: 100%, 208 of 208 revisions", shown.getvalue())
         with closing(Snapshot(self.store)) as new:

@@ -8,9 +8,9 @@ import os
 from typing import Any
 
 from orchtw.commands.store.values import StoredValues
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.storage.etcd.store import EtcdStore
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from tests.commands.store.case import CommandCase, named
 from tests.storage.etcd.cluster import NO_ETCD, new_store, shared_cluster
 from tests.vocabularies import in_both, other

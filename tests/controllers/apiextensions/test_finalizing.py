@@ -15,7 +15,7 @@ from orchtw.controllers.apiextensions.emptying import Emptying
 from orchtw.controllers.apiextensions.finalizing import Finalizing
 from orchtw.controllers.apiextensions.findings import COMPLETED, IN_PROGRESS, NEVER_ESTABLISHED
 from orchtw.controllers.apiextensions.statuses import News
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.definition import CLEANUP_FINALIZER
 from tests.client.world import WorldTestCase
 

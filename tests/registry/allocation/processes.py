@@ -22,7 +22,7 @@ from orchtw.registry.reservations import ReservationHost
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
 from orchtw.storage.cache.watch_cache import Cacher
-from orchtw.storage.interface import Change, KeyValue, Op, Page, Store, Subscription, WriteOutcome
+from orchtw.storage.store import Change, KeyValue, Op, Page, Store, Subscription, WriteOutcome
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admissions
 from orchtw.writes.deletion import Deletion

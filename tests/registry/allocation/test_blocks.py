@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import InternalError
 from orchtw.registry.allocation.blocks import SIZE, StoredBlock
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from tests.registry.allocation.processes import Group, Link
 
 KEY = "/registry/ranges/serviceips/ipv4/0"

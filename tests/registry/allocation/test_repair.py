@@ -12,7 +12,7 @@ from orchtw.errors import InternalError, Invalid
 from orchtw.registry.allocation.allocator import RECORDS
 from orchtw.registry.allocation.blocks import SIZE
 from orchtw.registry.targets import Replaced
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from tests.registry.allocation.processes import Group, Process
 from tests.verbs.served import ServedCase
 

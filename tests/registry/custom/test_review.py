@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.custom.review import ConversionFailed, Review
 from orchtw.wire.objects import Object
 

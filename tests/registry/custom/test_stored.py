@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.custom.kinds import kinds_of
 from orchtw.registry.custom.stored import CustomStored
 from orchtw.registry.custom.strategy import CustomStrategy

@@ -9,7 +9,7 @@ import orjson
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.custom import webhook
 from orchtw.registry.custom.review import ConversionFailed
 from orchtw.registry.custom.webhook import CallLost, WebhookConverter

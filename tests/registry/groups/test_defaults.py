@@ -9,7 +9,7 @@ import orjson
 from twisted.internet import reactor
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.amounts import rounded_up
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_templates import pull_policy

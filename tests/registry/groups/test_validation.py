@@ -6,7 +6,7 @@ from twisted.internet import reactor
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.scheduling.priority_classes import validate_priority_class
 from orchtw.wire.objects import Object
 from tests.in_process import InProcessServer

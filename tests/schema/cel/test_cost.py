@@ -6,10 +6,10 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.cel.cost import UNBOUNDED
-from orchtw.schema.cel.rules import Judge
 from orchtw.schema.cel.verdict import RuleVerdict
+from orchtw.schema.custom.rules import Judge
 
 INTEGER = {"type": "integer"}
 TEXT = {"type": "string"}

@@ -13,17 +13,17 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.cel.code import Code
 from orchtw.schema.cel.compiler import _Compiler, compiled
 from orchtw.schema.cel.environment import Lazy, environment, object_type
 from orchtw.schema.cel.faults import CostExceeded, Failure, Fault
 from orchtw.schema.cel.frames import STEPS
 from orchtw.schema.cel.library.authorizers import AUTHORIZER, Answer, Authorizer, Question
-from orchtw.schema.cel.rules import rules_of
 from orchtw.schema.cel.syntax import Expression
 from orchtw.schema.cel.types import DYN, INT, STRING
 from orchtw.schema.cel.values import Instance
+from orchtw.schema.custom.rules import rules_of
 from tests.schema.cel.samples import SELF
 
 DOUBLED = "[1]" + ".map(a, [a, a])" * 60

@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
-from orchtw.schema.cel.rules import CelRules, rules_of
+from orchtw.naming.naming import Naming
+from orchtw.schema.custom.rules import CelRules, rules_of
 from orchtw.schema.custom.terms import ValidationTerms
 
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
-from orchtw.schema.cel.rules import Judge, rules_of
+from orchtw.naming.naming import Naming
+from orchtw.schema.custom.rules import Judge, rules_of
 from tests.properties import examples
-from tests.schema.cel.test_rules import ruled
+from tests.schema.custom.test_rules import ruled
 
 TEXT, NUMBER, EITHER = {"type": "string", "maxLength": 253}, {"type": "integer"}, {"x-orch-int-or-string": True}
 TIME = {"type": "string", "format": "date-time"}

@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.apply.merge_patch import merge_patch
 from orchtw.apply.strategic_merge_patch import strategic_merge
 from orchtw.errors import BadRequest
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema import known_parts
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs

@@ -7,7 +7,7 @@ import inspect
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.body import fit_own, read_body
 from orchtw.schema.codec.codec import Codec

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema import known_parts
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs

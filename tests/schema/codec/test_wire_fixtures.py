@@ -8,7 +8,7 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.additions import RELEASE_1_24
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs

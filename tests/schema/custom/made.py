@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from orchtw.errors import Invalid, StatusError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.custom.codec import CustomCodec

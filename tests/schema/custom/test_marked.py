@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
-from orchtw.schema.custom.keywords import extensions
+from orchtw.naming.naming import Naming
+from orchtw.schema.custom.extensions import extensions
 from orchtw.schema.custom.marked import Marked
 
 NAMING = Naming.orch()

@@ -14,8 +14,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import Invalid
 from orchtw.schema import known_parts
 from orchtw.schema.custom.codec import CustomCodec
+from orchtw.schema.custom.keywords import KEYWORDS
 from orchtw.schema.custom.parts import Unsure
-from orchtw.schema.custom.rules import KEYWORDS
 from orchtw.schema.custom.shape import Shaper
 from orchtw.schema.custom.shape_code import Misfit
 from tests.properties import examples

@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
-from orchtw.schema.custom.keywords import extensions
+from orchtw.naming.naming import Naming
+from orchtw.schema.custom.extensions import extensions
 from orchtw.schema.custom.treatment import Null, Unknown, list_item, null_in, unknown_key
 from tests.schema.custom.made import spec_codec, widget_of
 

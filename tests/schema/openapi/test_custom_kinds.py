@@ -12,7 +12,7 @@ import attrs
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.custom.structural import CustomSchema
 from orchtw.schema.openapi.message_classes import document_class

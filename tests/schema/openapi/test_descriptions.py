@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema import declarations
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.nodes import EnumSchema, Field, ListSchema, MapSchema, NodeForm, Scalar, StructSchema
 from orchtw.schema.openapi.words import of_field, of_resource, of_struct, phrase

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.schema.tables.cached_rows import cached_row, written_row
-from orchtw.schema.tables.text import Age
+from orchtw.schema.tables.cells import Age
 from tests.properties import examples
 
 AGES = st.floats(0, 4e9).map(Age)

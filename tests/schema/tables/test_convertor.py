@@ -1,6 +1,6 @@
 """Tables (reference TABLE-1, TABLE-8)."""
 # covers: orchtw.schema.tables.cells_cluster, orchtw.schema.tables.cells_core, orchtw.schema.tables.cells_pod
-# covers: orchtw.schema.tables.cells_workloads, orchtw.schema.tables.text
+# covers: orchtw.schema.tables.cells_workloads, orchtw.schema.tables.cells
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.strategies import KINDS
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.conversion.events import EVENT_CONVERSIONS
 from orchtw.schema.declarations import Column
 from orchtw.schema.kinds import GroupKind
+from orchtw.schema.tables.cells import Cells, human_duration, selector, some
 from orchtw.schema.tables.cells_core import component_status
 from orchtw.schema.tables.convertor import TableLayout
-from orchtw.schema.tables.text import Cells, human_duration, selector, some
 from orchtw.wire.objects import Object
 
 NAMING = Naming.orch()

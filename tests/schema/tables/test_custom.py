@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.declarations import Column
 from orchtw.schema.tables.convertor import custom_layout, write_table
 from orchtw.schema.tables.custom import MAX_COLUMNS

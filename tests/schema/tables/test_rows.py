@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.strategies import KINDS
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs

@@ -9,7 +9,7 @@ import msgspec
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.validation.metadata import MetadataRules, generate_name, validate_create, validate_update
 from orchtw.values.names import SUBDOMAIN_NAME
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.simulation.nodes.machines import Machine, own_number
 from orchtw.simulation.nodes.marks import CAPACITY, GONE, MANAGED, PRESSURE, READY
 from orchtw.simulation.nodes.rounds import grace_period_s, lease_period_s

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.simulation.clock import SimulationClock
 from orchtw.simulation.scheduling.cluster import Cluster
 from orchtw.simulation.scheduling.cycle import Attempt, Cycle, Surroundings

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.simulation.scheduling.node_info import NodeInfo
 from orchtw.simulation.scheduling.pod_info import PodInfo
 from orchtw.simulation.scheduling.static_volumes import StaticVolumes

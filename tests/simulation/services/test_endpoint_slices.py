@@ -1,11 +1,11 @@
 """EndpointSlices of Services, and those that mirror Endpoints (reference SIM-71, SIM-72)."""
 
-# covers: orchtw.simulation.services.mirroring
+# covers: orchtw.simulation.services.endpoint_slice_mirroring
 
 from __future__ import annotations
 
+from orchtw.simulation.services.endpoint_slice_mirroring import MirroringController
 from orchtw.simulation.services.endpoint_slices import EndpointSliceController
-from orchtw.simulation.services.mirroring import MirroringController
 from orchtw.wire.objects import Object
 from tests.simulation.services.case import ServiceCase
 

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.storage.cache.ordered import Entries
 from orchtw.storage.cache.resource_cache import ResourceCache
 from orchtw.storage.cache.watch_cache import Cacher
-from orchtw.storage.interface import (
+from orchtw.storage.store import (
     Change,
     Damaged,
     KeyValue,

@@ -8,11 +8,11 @@ from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.logger import capturedLogs, formatEvent
 
 from orchtw.errors import NotFound
-from orchtw.storage import interface
+from orchtw.storage import store as contract
 from orchtw.storage.cache.loading import LOG_INTERVAL_S
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.storage.cache.watch_cache import Cacher
-from orchtw.storage.interface import (
+from orchtw.storage.store import (
     SCAN_ITEMS,
     Op,
     Page,
@@ -62,7 +62,7 @@ class StartTests(CacheTestCase):
 
     def test_damaged_value(self) -> None:
         """Values that the store reports as damaged are set aside, also at the end of a page."""
-        self.patch(interface, "SCAN_ITEMS", 2)
+        self.patch(contract, "SCAN_ITEMS", 2)
         for name in "abcd":
             self.store.put(f"/registry/pods/a/{name}")
         self.store.damaged = {"/registry/pods/a/b", "/registry/pods/a/d"}

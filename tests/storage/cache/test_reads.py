@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from orchtw.errors import Expired, Timeout
 from orchtw.rules.selectors import parse_fields, parse_labels
-from orchtw.storage.interface import (
+from orchtw.storage.store import (
     Op,
 )
 from orchtw.watch.entry import Entry

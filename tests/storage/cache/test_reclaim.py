@@ -7,7 +7,7 @@ from orchtw.rules.selectors import parse_labels
 from orchtw.schema.tables.cached_rows import cached_row
 from orchtw.storage.cache import reclaim
 from orchtw.storage.cache.resource_cache import ResourceCache
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from orchtw.watch.bookmarks import RESOLUTION_S
 from orchtw.watch.entry import ROW_BYTES, Entry
 from orchtw.watch.event_log import MAX_SUPERSEDED_BYTES

@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs
 
 from orchtw.errors import Expired
-from orchtw.storage.interface import (
+from orchtw.storage.store import (
     Op,
     Restored,
 )

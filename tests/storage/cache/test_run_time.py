@@ -7,7 +7,7 @@ from twisted.python.failure import Failure
 
 from orchtw.errors import NotFound
 from orchtw.storage.cache.watch_cache import STRIDE
-from orchtw.storage.interface import (
+from orchtw.storage.store import (
     Change,
 )
 from orchtw.watch.selection import Selection

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Expired
 from orchtw.storage.cache.starting_point import starting_point
-from orchtw.storage.interface import Store
+from orchtw.storage.store import Store
 
 RECENT = 10_000
 KEY = "/registry/namespaces/default"

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.logger import capturedLogs, formatEvent
 
 from orchtw.storage.cache.resource import DamagedObject
-from orchtw.storage.interface import (
+from orchtw.storage.store import (
     Op,
     Terms,
 )

@@ -17,8 +17,8 @@ from orchtw.storage.encryption.identity import Identity
 from orchtw.storage.encryption.provider import KeyMissing, Provider, Unreadable
 from orchtw.storage.encryption.store import EncryptedStore
 from orchtw.storage.encryption.transformers import Transformer, Transformers
-from orchtw.storage.interface import Change, Op, Store
 from orchtw.storage.sqlite.store import SqliteStore
+from orchtw.storage.store import Change, Op, Store
 from orchtw.storage.testing import PODS, Recorder, StoreConformance
 from tests.storage.quick_ends import QuickEnds
 from tests.storage.store_files import reactor

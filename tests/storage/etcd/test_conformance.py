@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import TestCase
 
-from orchtw.storage.interface import Store
+from orchtw.storage.store import Store
 from orchtw.storage.testing import StoreConformance
 from tests.storage.etcd.cluster import NO_ETCD, new_store, shared_cluster
 from tests.vocabularies import in_both

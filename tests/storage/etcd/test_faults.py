@@ -20,7 +20,7 @@ from orchtw.outbound.grpc import silence
 from orchtw.outbound.policy import TLSPolicy
 from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd.store import EtcdStore
-from orchtw.storage.interface import Op, WriteOutcome
+from orchtw.storage.store import Op, WriteOutcome
 from orchtw.storage.testing import Recorder
 from orchtw.testing.etcd import EtcdCluster, Files
 from tests.storage.etcd.cluster import NO_ETCD, QUICK_ELECTIONS, destinations, new_store, shared_cluster

@@ -19,7 +19,7 @@ from orchtw.storage.etcd import health
 from orchtw.storage.etcd.keys import EtcdKeys
 from orchtw.storage.etcd.leases import Leases
 from orchtw.storage.etcd.store import EtcdSettings, EtcdStore
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from orchtw.storage.testing import Recorder
 from tests.properties import examples
 from tests.storage.etcd.cluster import NO_ETCD, new_store, shared_cluster

@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.storage.etcd import scanning
 from orchtw.storage.etcd.scanning import Scan
-from orchtw.storage.interface import KeyValue, Page
+from orchtw.storage.store import KeyValue, Page
 
 
 class Found(SimpleNamespace):

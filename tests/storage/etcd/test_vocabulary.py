@@ -11,7 +11,7 @@ from twisted.trial.unittest import TestCase
 from orchtw.errors import ConfigError
 from orchtw.outbound.grpc.status import RpcError
 from orchtw.storage.etcd.store import EtcdStore
-from orchtw.storage.interface import Op
+from orchtw.storage.store import Op
 from orchtw.storage.testing import Recorder
 from tests.storage.etcd.cluster import NO_ETCD, new_store, shared_cluster
 from tests.vocabularies import in_both, other

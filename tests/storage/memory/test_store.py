@@ -11,9 +11,9 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw import errors
-from orchtw.storage.interface import KeyValue, Op, Store
 from orchtw.storage.memory.store import CHANGE_BYTES, MAX_BATCH_OPS, MemoryStore
 from orchtw.storage.memory.versions import Versions
+from orchtw.storage.store import KeyValue, Op, Store
 from orchtw.storage.testing import PODS, Recorder, StoreConformance
 from tests.storage import model
 from tests.storage.quick_ends import QuickEnds

@@ -8,12 +8,12 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IProtocol
 from twisted.internet.task import Clock
 
-from orchtw.storage.interface import Store
 from orchtw.storage.remote.client import RemoteStore
 from orchtw.storage.remote.hub import Hub
 from orchtw.storage.remote.server import StoreServer
 from orchtw.storage.remote.stream import adopt
 from orchtw.storage.sqlite.store import SqliteStore
+from orchtw.storage.store import Store
 from tests.storage.store_files import reactor
 
 

@@ -9,10 +9,10 @@ from typing import Any
 from twisted.internet.defer import Deferred, DeferredList, gatherResults
 
 from orchtw import errors
-from orchtw.storage.interface import Change, KeyValue, Op, Terms, WriteOutcome
 from orchtw.storage.remote import client as client_module
 from orchtw.storage.remote.client import RemoteStore
 from orchtw.storage.remote.messages import MessageKind
+from orchtw.storage.store import Change, KeyValue, Op, Terms, WriteOutcome
 from orchtw.storage.testing import Recorder
 from tests.storage.remote.test_hub import HubCase
 

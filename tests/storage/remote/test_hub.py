@@ -11,12 +11,12 @@ from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
 from orchtw import errors
-from orchtw.storage.interface import KeyValue, Op, WriteOutcome
 from orchtw.storage.remote import server as server_module
 from orchtw.storage.remote.client import RemoteStore
 from orchtw.storage.remote.hub import TICK_S
 from orchtw.storage.remote.messages import MessageKind
 from orchtw.storage.remote.server import PATIENCE_S, StoreServer
+from orchtw.storage.store import KeyValue, Op, WriteOutcome
 from orchtw.storage.testing import Recorder
 from tests.storage.remote.owned import Owned
 from tests.storage.store_files import reactor

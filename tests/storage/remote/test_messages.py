@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw import errors
-from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Page
 from orchtw.storage.remote import messages
 from orchtw.storage.remote.frames import Frames, Malformed, framed
 from orchtw.storage.remote.messages import Origin
+from orchtw.storage.store import Change, Damaged, KeyValue, Op, Page
 from tests.properties import examples
 
 revisions = st.integers(1, 1 << 60)

@@ -13,9 +13,9 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.errors import Expired
 from orchtw.storage.cache.starting_point import starting_point
-from orchtw.storage.interface import Change, Op, Store
 from orchtw.storage.remote.messages import MessageKind
 from orchtw.storage.sqlite import reader, scan
+from orchtw.storage.store import Change, Op, Store
 from orchtw.storage.testing import StoreConformance
 from tests.storage.quick_ends import QuickEnds
 from tests.storage.remote.owned import Owned, worker_with_company

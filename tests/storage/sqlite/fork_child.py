@@ -12,8 +12,8 @@ from typing import Any
 from twisted.internet.task import react
 
 from orchtw.errors import ConfigError
-from orchtw.storage.interface import Op
 from orchtw.storage.sqlite.store import SqliteStore
+from orchtw.storage.store import Op
 
 
 async def use(reactor: Any, store: SqliteStore, path: str) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 from twisted.internet import reactor as installed_reactor
 from twisted.internet.defer import Deferred, gatherResults
 
-from orchtw.storage.interface import Op
 from orchtw.storage.sqlite.store import SqliteStore
+from orchtw.storage.store import Op
 
 WRITERS = 8
 KEYS = 40

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from twisted.internet.defer import gatherResults
 
-from orchtw.storage.interface import Op
 from orchtw.storage.sqlite.checkpoint import PASS_PAGES, REST_PAGES, Checkpoints
+from orchtw.storage.store import Op
 from tests.storage.store_files import FileCase
 
 VALUE = b"x" * 6000

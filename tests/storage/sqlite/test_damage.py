@@ -12,9 +12,9 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw import errors
-from orchtw.storage.interface import Damaged, KeyValue, Op
 from orchtw.storage.sqlite import file, reader
 from orchtw.storage.sqlite.checksum import LONG_BYTES, PIECE_BYTES, all_written, checksum, is_written
+from orchtw.storage.store import Damaged, KeyValue, Op
 from orchtw.storage.testing import PODS
 from tests.storage.store_files import FileCase
 

@@ -12,10 +12,10 @@ from twisted.internet.task import deferLater
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw import errors
-from orchtw.storage.interface import KeyValue, Op
 from orchtw.storage.sqlite import check, file, sealing
 from orchtw.storage.sqlite.errors import is_damage, may_be_no_room, sentence
 from orchtw.storage.sqlite.store import SqliteStore
+from orchtw.storage.store import KeyValue, Op
 from orchtw.storage.testing import PODS
 from tests.storage.store_files import FileCase, reactor
 

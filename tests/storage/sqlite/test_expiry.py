@@ -8,9 +8,9 @@ from typing import Any
 from twisted.internet.defer import gatherResults
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.storage.interface import Change, KeyValue, Op, Translation
 from orchtw.storage.sqlite import schema
 from orchtw.storage.sqlite.expiry import AT_ONCE, PAUSE_S, RETRY_S, Expiry, insert
+from orchtw.storage.store import Change, KeyValue, Op, Translation
 from orchtw.storage.testing import Recorder
 from tests.storage.store_files import FORMAT_2, FileCase
 

@@ -14,12 +14,12 @@ from twisted.internet.defer import gatherResults
 
 from orchtw.errors import ConfigError
 from orchtw.logs.progress import Progress
-from orchtw.storage.interface import Damaged, KeyValue, Op
 from orchtw.storage.sqlite import file_copy
 from orchtw.storage.sqlite.file import StoreFile
 from orchtw.storage.sqlite.file_copy import copy_store
 from orchtw.storage.sqlite.load import Load
 from orchtw.storage.sqlite.snapshot import Snapshot
+from orchtw.storage.store import Damaged, KeyValue, Op
 from tests.logs.test_progress import Terminal
 from tests.storage.store_files import FileCase
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.storage.interface import Op, WriteOutcome
 from orchtw.storage.sqlite.gathering import ENOUGH, ENOUGH_BYTES, Gathering
 from orchtw.storage.sqlite.plan import Ticket
+from orchtw.storage.store import Op, WriteOutcome
 from tests.properties import examples
 
 

@@ -16,11 +16,11 @@ from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
 from orchtw import errors
-from orchtw.storage.interface import Op
 from orchtw.storage.sqlite import writer
 from orchtw.storage.sqlite.hold import Hold
 from orchtw.storage.sqlite.store import SqliteStore
 from orchtw.storage.sqlite.writer import ALIVE_S, Errand
+from orchtw.storage.store import Op
 from orchtw.testing.process import environment
 from tests.storage.store_files import FileCase, reactor
 

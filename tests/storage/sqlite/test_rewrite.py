@@ -12,9 +12,9 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from orchtw import errors
-from orchtw.storage.interface import Damaged, Op
 from orchtw.storage.sqlite import verify
 from orchtw.storage.sqlite.store import SqliteStore
+from orchtw.storage.store import Damaged, Op
 from orchtw.storage.testing import PODS
 from tests.storage.store_files import Capitals, FileCase
 

@@ -7,10 +7,10 @@ from typing import Any
 from twisted.internet.defer import Deferred, gatherResults
 
 from orchtw.errors import Expired
-from orchtw.storage.interface import Op, Page, Store
 from orchtw.storage.sqlite import reader
 from orchtw.storage.sqlite import scan as sqlite_scan
 from orchtw.storage.sqlite.store import SqliteStore
+from orchtw.storage.store import Op, Page, Store
 from tests.storage.store_files import FileCase
 
 

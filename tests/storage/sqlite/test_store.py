@@ -1,6 +1,6 @@
 # mypy: disallow-untyped-calls=False
 """The SQLite store: conformance, its file, its limits, a failing disk, and a model of all of it."""
-# covers: orchtw.storage.interface, orchtw.storage.sqlite.file, orchtw.storage.sqlite.reader
+# covers: orchtw.storage.store, orchtw.storage.sqlite.file, orchtw.storage.sqlite.reader
 # covers: orchtw.storage.testing.ends, orchtw.storage.testing.feeds, orchtw.storage.testing.lists
 # covers: orchtw.storage.testing.writes
 
@@ -21,9 +21,9 @@ from orchtw import errors
 from orchtw.config.storage import StorageOptions
 from orchtw.errors import ConfigError
 from orchtw.storage import STORES
-from orchtw.storage.interface import Change, KeyValue, Op, Store, StoreHost, Translation
 from orchtw.storage.sqlite import reader, writer
 from orchtw.storage.sqlite.store import SqliteStore
+from orchtw.storage.store import Change, KeyValue, Op, Store, StoreHost, Translation
 from orchtw.storage.testing import Recorder, StoreConformance
 from tests.storage import model
 from tests.storage.quick_ends import QuickEnds

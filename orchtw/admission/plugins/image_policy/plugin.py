@@ -16,7 +16,7 @@ from orchtw.admission.host import AdmissionHost
 from orchtw.admission.plugins.image_policy.backend import ANSWER_BYTES, ImageBackend
 from orchtw.admission.plugins.image_policy.review import ImageVerdict, question
 from orchtw.admission.plugins.image_policy.settings import read
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound import retries
 from orchtw.outbound.answers import BadResponse
 from orchtw.outbound.caller import CallFailed

@@ -9,7 +9,7 @@ import msgspec
 
 from orchtw.admission.configuration import UNVERSIONED, Given
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound.fields import Fields
 from orchtw.outbound.kubeconfig import load
 from orchtw.outbound.remote import Remote

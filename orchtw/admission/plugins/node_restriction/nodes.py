@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from orchtw.admission.attributes import Attributes
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.values.causes import go_quote
 from orchtw.wire.objects import Object
 

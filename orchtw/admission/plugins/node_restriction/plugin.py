@@ -16,7 +16,7 @@ from orchtw.admission.plugins.node_restriction.others import (
 from orchtw.admission.plugins.node_restriction.pods import PodRules
 from orchtw.admission.plugins.node_restriction.records import PodRecord, node_uids, pod_records
 from orchtw.authz.node import GROUP, PREFIX
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.listers.lister import Lister
 from orchtw.schema.catalogue import ResourceType
 from orchtw.values.causes import go_quote

@@ -9,8 +9,8 @@ from twisted.internet.defer import DeferredLock
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
+from orchtw.admission.plugins.pod_security.checks import violations
 from orchtw.admission.plugins.pod_security.policy import Standard
-from orchtw.admission.plugins.pod_security.standards import violations
 from orchtw.admission.plugins.pod_security.subject import subject
 from orchtw.admission.plugins.pod_security.violations import Violations
 from orchtw.registry.groups.core.pod_annotations import AnnotationKeys

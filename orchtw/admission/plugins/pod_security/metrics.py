@@ -6,8 +6,8 @@ from typing import Final
 
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.metrics import AdmissionMetrics
+from orchtw.admission.plugins.pod_security.checks import NEWEST
 from orchtw.admission.plugins.pod_security.policy import LATEST, LOOSEST, PRIVILEGED, Standard
-from orchtw.admission.plugins.pod_security.standards import NEWEST
 from orchtw.metrics.series import Number
 
 _REQUEST: Final = ("request_operation", "resource", "subresource")

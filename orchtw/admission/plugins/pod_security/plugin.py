@@ -8,18 +8,18 @@ from typing import Final
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
 from orchtw.admission.host import AdmissionHost
+from orchtw.admission.plugins.pod_security.checks import violations
 from orchtw.admission.plugins.pod_security.configuration import PodSecuritySettings, read
 from orchtw.admission.plugins.pod_security.existing import ExistingPods
 from orchtw.admission.plugins.pod_security.metrics import PodSecurityMetrics
 from orchtw.admission.plugins.pod_security.namespaces import namespace_policies
 from orchtw.admission.plugins.pod_security.policy import LOOSEST, Labels, NamespacePolicy, Standard, stricter
-from orchtw.admission.plugins.pod_security.standards import violations
 from orchtw.admission.plugins.pod_security.subject import Subject, subject
 from orchtw.admission.plugins.pod_security.updates import matters
 from orchtw.admission.plugins.pod_security.violations import Violations
 from orchtw.admission.plugins.pod_security.workloads import PODS, TEMPLATES, pod_in
 from orchtw.errors import Cause, Invalid, NotFound
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.pod_annotations import keys_in
 from orchtw.registry.listers.lister import Lister
 from orchtw.schema.catalogue import ResourceType

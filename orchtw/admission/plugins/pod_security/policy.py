@@ -10,7 +10,7 @@ import attrs
 import msgspec
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.values.causes import invalid
 
 PRIVILEGED: Final = "privileged"

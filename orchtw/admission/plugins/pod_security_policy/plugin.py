@@ -17,7 +17,7 @@ from orchtw.admission.plugins.pod_security_policy.policies import Policies
 from orchtw.admission.plugins.pod_security_policy.policy import SecurityPolicy
 from orchtw.admission.plugins.pod_security_policy.rights import Rights, users_of
 from orchtw.errors import Cause, shown_causes
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.pod_annotations import annotations_of, keys_in
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import ResourceType

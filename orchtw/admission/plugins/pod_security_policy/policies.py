@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchtw.admission.plugins.pod_security_policy.policy import SecurityPolicy, policy
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.listers.lister import CachedLister
 from orchtw.registry.targets import Targets
 

@@ -9,7 +9,7 @@ import attrs
 
 from orchtw.admission.plugins.pod_security_policy.ids import MUST, Ids, ids
 from orchtw.admission.plugins.pod_security_policy.profiles import Profiles, profiles, with_both_names
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.wire.objects import Object
 
 SECCOMP: Final = "seccomp.security.alpha.orch.io/"

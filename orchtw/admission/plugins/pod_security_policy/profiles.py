@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.seccomp import DEFAULT, OLD_DEFAULT
 
 ANY: Final = "*"

@@ -20,7 +20,7 @@ from orchtw.registry.listers.namespace_lister import NamespaceLister
 from orchtw.registry.metadata import ordered, rfc3339
 from orchtw.registry.stored import Prepared
 from orchtw.schema.catalogue import ResourceType
-from orchtw.storage.interface import Op, WriteOutcome
+from orchtw.storage.store import Op, WriteOutcome
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 

@@ -17,7 +17,7 @@ from orchtw.quota.quotas import AskedUsage, Quota, Refused, Standing, fit
 from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.listers.namespace_lister import NamespaceLister
 from orchtw.registry.offload import Compute
-from orchtw.storage.interface import WriteOutcome
+from orchtw.storage.store import WriteOutcome
 from orchtw.watch.entry import Entry
 
 MAX_ROUNDS: Final = 100

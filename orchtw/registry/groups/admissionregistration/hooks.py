@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules.webhook_clients import client_causes
 from orchtw.schema.validation.validators import Check
 from orchtw.values.causes import Literal, invalid

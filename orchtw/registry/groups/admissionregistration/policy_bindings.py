@@ -9,7 +9,7 @@ import attrs
 import msgspec
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.admissionregistration.match_resources import match_causes, param_ref_causes
 from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy

@@ -10,13 +10,13 @@ from typing import Any, Final, Literal
 import msgspec
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.schema_nodes import Path
 from orchtw.schema.codec.json_codec import normalisers
 from orchtw.schema.codec.mismatch import SchemaError
 from orchtw.schema.codec.strict_fields import KnownKeys
 from orchtw.schema.compiler import SchemaCompiler
-from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema, extensions
+from orchtw.schema.custom.extensions import TYPE_FIELDS, Extensions, Schema, extensions
 from orchtw.schema.custom.marked import Marked
 from orchtw.schema.custom.shape import Metadata, Overfilled, Shaper
 from orchtw.schema.custom.validation import TooCostly, Validation

@@ -22,7 +22,7 @@ from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
 from orchtw.schema import cel
 from orchtw.schema.custom import patterns
-from orchtw.schema.custom.keywords import Schema, extensions
+from orchtw.schema.custom.extensions import Schema, extensions
 from orchtw.wire.objects import Object
 
 CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.orch.io"

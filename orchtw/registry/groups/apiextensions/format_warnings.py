@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.config.releases import Release
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.schema.custom import formats
-from orchtw.schema.custom.keywords import extensions
+from orchtw.schema.custom.extensions import extensions
 from orchtw.values.causes import go_quote
 from orchtw.wire.objects import Object
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.conditions import APPROVAL, Finding
 from orchtw.schema.validation.problems import IMMUTABLE
 from orchtw.values.causes import go_quote, invalid, not_supported, required

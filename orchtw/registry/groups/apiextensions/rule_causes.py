@@ -9,11 +9,11 @@ import msgspec
 
 from orchtw.config.releases import LAST, Release
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.schema.cel.field_paths import PathFault, field_path
 from orchtw.schema.cel.verdict import RuleVerdict
-from orchtw.schema.custom.keywords import Extensions, Schema, extensions
+from orchtw.schema.custom.extensions import Extensions, Schema, extensions
 from orchtw.values.causes import forbidden, go_quote, invalid, not_supported, required
 
 RULE_LIMIT: Final = 10_000_000
@@ -106,7 +106,7 @@ def _rules_causes(
     costs: list[tuple[int, Path]],
 ) -> Iterator[Cause]:
     """Yield the causes that reject the rules of one schema; add their costs to `costs`."""
-    from orchtw.schema.cel.rules import Judge  # time that the start is spared
+    from orchtw.schema.custom.rules import Judge  # time that the start is spared
 
     judge = Judge(place.schema, naming, names_itself=place.names_itself, release=terms.release)
     for index, rule in enumerate(rules):

@@ -12,7 +12,7 @@ import msgspec
 
 from orchtw.errors import MAX_NAME_CHARACTERS
 from orchtw.schema.codec.mismatch import shortened
-from orchtw.schema.custom.keywords import EITHER, JUNCTORS, TYPE_FIELDS, Extensions, Schema
+from orchtw.schema.custom.extensions import EITHER, JUNCTORS, TYPE_FIELDS, Extensions, Schema
 from orchtw.schema.validation.problems import at
 
 Level = Literal["root", "field", "item", "nested"]

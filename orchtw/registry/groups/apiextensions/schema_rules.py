@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, SchemaNode
-from orchtw.schema.custom.keywords import Extensions, Schema
+from orchtw.schema.custom.extensions import Extensions, Schema
 from orchtw.values.causes import forbidden, invalid, not_supported, required
 
 Leniency = Literal["", "types", "sets", "keys"]

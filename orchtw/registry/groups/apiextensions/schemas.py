@@ -9,14 +9,14 @@ from typing import Any, Final
 
 from orchtw.config.releases import Release
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions import structural
 from orchtw.registry.groups.apiextensions.default_values import default_findings
 from orchtw.registry.groups.apiextensions.rule_causes import Before, RuleTerms, rule_causes
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.registry.groups.apiextensions.schema_rules import is_supported, node_findings, root_causes
 from orchtw.schema.custom import patterns
-from orchtw.schema.custom.keywords import Extensions, Schema, extensions
+from orchtw.schema.custom.extensions import Extensions, Schema, extensions
 from orchtw.values.causes import forbidden, invalid, required
 
 Found = dict[str, list[Cause]]

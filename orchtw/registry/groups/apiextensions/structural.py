@@ -9,7 +9,7 @@ from typing import Final
 from orchtw.errors import Cause
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, SchemaNode
 from orchtw.rules.regular_expressions import fault
-from orchtw.schema.custom.keywords import JUNCTORS, Extensions, Schema
+from orchtw.schema.custom.extensions import JUNCTORS, Extensions, Schema
 from orchtw.values.causes import forbidden, invalid, required
 
 _UNTYPED: Final = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import islice
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions import structural
 from orchtw.registry.groups.apiextensions.conditions import NON_STRUCTURAL, Finding
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
-from orchtw.schema.custom.keywords import extensions
+from orchtw.schema.custom.extensions import extensions
 from orchtw.values.causes import invalid
 from orchtw.wire.objects import Object
 

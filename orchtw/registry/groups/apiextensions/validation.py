@@ -7,7 +7,7 @@ from typing import Any
 
 from orchtw.config.releases import FIRST, LAST, Release
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.conversion import conversion_causes
 from orchtw.registry.groups.apiextensions.names import (
     approval_causes,

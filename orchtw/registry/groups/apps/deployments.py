@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apps.replica_sets import replicated_pod_causes
 from orchtw.registry.groups.apps.rolling_updates import ROLLING, set_rolling_defaults
 from orchtw.registry.groups.core.controller_rules import (

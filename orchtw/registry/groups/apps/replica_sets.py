@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.controller_rules import (
     empty_selector_causes,
     lasting_pod_causes,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.apps.rolling_updates import ON_DELETE, ROLLING
 from orchtw.registry.groups.core.controller_rules import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.autoscaling.metric_validation import CONTAINER
 from orchtw.registry.groups.autoscaling.validation import as_hub, uses_containers, validate_sent_autoscaler

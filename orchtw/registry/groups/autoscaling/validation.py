@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.autoscaling.metric_validation import CONTAINER, metric_causes, reference_causes
 from orchtw.registry.traits import Sent
 from orchtw.schema.conversion.autoscaling import AUTOSCALER_CONVERSIONS, AUTOSCALER_HUB

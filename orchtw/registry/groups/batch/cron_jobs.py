@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.batch.job_validation import job_spec_causes
 from orchtw.registry.groups.core.controller_rules import is_new_generation, template_of
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults

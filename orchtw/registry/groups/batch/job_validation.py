@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.batch.job_policies import policy_causes
 from orchtw.registry.groups.core.controller_rules import (
     ALWAYS,

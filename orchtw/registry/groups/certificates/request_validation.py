@@ -10,7 +10,7 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules.pem import blocks
 from orchtw.values.causes import duplicate, invalid, invalid_bytes, not_supported, required
 from orchtw.values.signer_names import signer_causes

@@ -7,7 +7,7 @@ from typing import Final
 from cryptography import x509
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.kind import KindRecord
 from orchtw.rules.pem import blocks
 from orchtw.schema.validation.problems import IMMUTABLE

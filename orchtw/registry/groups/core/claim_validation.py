@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.access_modes import check_access_modes
 from orchtw.schema.validation.problems import IMMUTABLE, at
 from orchtw.schema.validation.validators import Check

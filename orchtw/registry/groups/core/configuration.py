@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.payload import MAX_PAYLOAD_BYTES, encoded_bytes, immutability
 from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy

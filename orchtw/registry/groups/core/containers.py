@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core import newer_pods
-from orchtw.registry.groups.core.container_environment import (
+from orchtw.registry.groups.core.container_mounts import mount_causes
+from orchtw.registry.groups.core.environment import (
     FIELDS,
     FIELDS_WITH_HOST_IPS,
     import_causes,
     variable_causes,
 )
-from orchtw.registry.groups.core.container_mounts import mount_causes
-from orchtw.registry.groups.core.container_resources import resource_causes
-from orchtw.registry.groups.core.container_security import (
+from orchtw.registry.groups.core.resource_requirements import resource_causes
+from orchtw.registry.groups.core.security_context import (
     check_seccomp_profile,
     check_security_context,
     check_windows_options,

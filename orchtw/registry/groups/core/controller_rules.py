@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, BadRequest, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.pod_warnings import warnings_of
 from orchtw.rules.selectors import LabelSelector, selector_of_object, validate_selector_object
 from orchtw.values import names

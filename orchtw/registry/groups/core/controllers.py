@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.controller_rules import (
     labels_of,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.traits import Sent
 from orchtw.schema.validation.problems import IMMUTABLE
 from orchtw.values import utf8

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules.resource_names import container_resource_name, may_overcommit, resource_name
 from orchtw.schema.validation.problems import at
 from orchtw.values.causes import duplicate, forbidden, invalid, required

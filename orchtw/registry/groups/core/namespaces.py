@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.errors import MAX_CAUSES, Cause, Conflict
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.kind import KindRecord
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.quota.pods import container_requests
-from orchtw.registry.groups.core.container_resources import resource_causes
+from orchtw.registry.groups.core.resource_requirements import resource_causes
 from orchtw.values.causes import (
     duplicate,
     forbidden,

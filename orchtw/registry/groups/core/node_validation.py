@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.resource_lists import check_amount
 from orchtw.schema.codec.json_text import parse_json
 from orchtw.schema.validation.problems import identity

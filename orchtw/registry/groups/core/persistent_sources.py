@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.volume_sources import check_iscsi, flex_check
 from orchtw.schema.validation.validators import Check
 from orchtw.values.causes import invalid, required

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.scheduling_terms import check_toleration
 from orchtw.registry.groups.core.seccomp import (
     agreement_causes,

@@ -8,14 +8,14 @@ from functools import partial
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.container_lifecycles import lifecycle_causes
 from orchtw.registry.groups.core.container_mounts import reference_causes
-from orchtw.registry.groups.core.container_resources import are_plain, huge_page_causes
 from orchtw.registry.groups.core.containers import UNTRIMMED
 from orchtw.registry.groups.core.newer_pods import claim_use_causes, used_claims
 from orchtw.registry.groups.core.pod_annotations import containers_of
-from orchtw.registry.groups.core.pod_security import NOT_WINDOWS, ONLY_WINDOWS
+from orchtw.registry.groups.core.pod_security_context import NOT_WINDOWS, ONLY_WINDOWS
+from orchtw.registry.groups.core.resource_requirements import are_plain, huge_page_causes
 from orchtw.schema.validation.problems import within
 from orchtw.schema.validation.validators import Check, Consequence
 from orchtw.values.causes import duplicate, forbidden, invalid, not_found, not_supported

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.newer_pods import NEWER, newer_spec_causes
 from orchtw.registry.groups.core.pod_dns import alias_causes, dns_causes
-from orchtw.registry.groups.core.pod_security import host_causes, host_process_causes
+from orchtw.registry.groups.core.pod_security_context import host_causes, host_process_causes
 from orchtw.registry.groups.core.resource_lists import check_amounts
 from orchtw.registry.groups.core.scheduling_terms import spread_causes
 from orchtw.rules.resource_names import container_resource_name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.newer_pods import gated_node_causes
 from orchtw.registry.groups.core.pod_annotations import (
     annotation_causes,

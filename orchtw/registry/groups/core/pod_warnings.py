@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.pod_annotations import annotations_of, containers_of, keys_in
 from orchtw.registry.groups.core.seccomp import field_of
 from orchtw.values.causes import go_quote

@@ -11,7 +11,7 @@ from orchtw.quota.pods import container_requests
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_annotations import synchronise_seccomp
 from orchtw.registry.groups.core.pod_resizes import resize_causes, resized
-from orchtw.registry.groups.core.pod_statuses import validate_pod_status
+from orchtw.registry.groups.core.pod_status import validate_pod_status
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL, RUNNING, set_pod_spec_defaults
 from orchtw.registry.groups.core.pod_updates import ephemeral_update_causes
 from orchtw.registry.groups.core.pod_validation import pod_causes, validate_pod

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
-from orchtw.registry.groups.core.pod_security import are_host_processes
+from orchtw.naming.naming import Naming
+from orchtw.registry.groups.core.pod_security_context import are_host_processes
 from orchtw.schema.validation.validators import Check
 from orchtw.values.causes import forbidden
 from orchtw.wire.objects import Object

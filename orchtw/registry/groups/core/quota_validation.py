@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.quota.scopes import VOLUME_ATTRIBUTES
 from orchtw.registry.groups.core.resource_lists import check_amounts
 from orchtw.rules.resource_names import is_quota_resource, quota_resource_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules.resource_names import is_counted
 from orchtw.schema.validation.problems import at
 from orchtw.values.causes import NOT_NEGATIVE, invalid

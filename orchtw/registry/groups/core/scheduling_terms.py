@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.newer_pods import check_spread, label_key_causes
 from orchtw.schema.validation.validators import Check
 from orchtw.values import names

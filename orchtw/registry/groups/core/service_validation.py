@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules import services as rules
 from orchtw.rules.load_balancers import load_balancer_causes
 from orchtw.rules.services import Spec

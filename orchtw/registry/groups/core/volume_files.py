@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core import newer_projections
 from orchtw.registry.groups.core.field_references import VOLUME_FIELDS, field_ref_causes, resource_ref_causes
 from orchtw.schema.validation.problems import within

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.validation.metadata import validate_annotations, validate_labels
 from orchtw.schema.validation.problems import within
 from orchtw.schema.validation.validators import Check

@@ -6,7 +6,7 @@ import posixpath
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.access_modes import check_access_modes
 from orchtw.registry.groups.core.volume_sources import gce_disk_causes
 from orchtw.schema.validation.problems import IMMUTABLE, at, within

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import EXEMPT, FLOW_SCHEMAS, fixed_causes
 from orchtw.registry.kind import KindRecord
 from orchtw.registry.traits import SPEC

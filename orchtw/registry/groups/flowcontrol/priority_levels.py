@@ -8,11 +8,11 @@ from math import log2
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.flowcontrol.mandatory import EXEMPT, PRIORITY_LEVELS, fixed_causes
 from orchtw.registry.kind import KindRecord
 from orchtw.registry.traits import SPEC, Sent
-from orchtw.schema.conversion.flow_control import LEVEL_CONVERSIONS, OLD_SHARES, PRESERVE_ZERO, SHARES
+from orchtw.schema.conversion.flowcontrol import LEVEL_CONVERSIONS, OLD_SHARES, PRESERVE_ZERO, SHARES
 from orchtw.schema.tables import cells_cluster
 from orchtw.schema.validation.validators import Check
 from orchtw.values.causes import forbidden, invalid, required

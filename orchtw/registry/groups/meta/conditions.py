@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.validation.validators import Check
 from orchtw.values import utf8
 from orchtw.values.causes import invalid, not_supported, required, too_long

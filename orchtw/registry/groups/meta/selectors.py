@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.rules.selectors import validate_selector_object
 from orchtw.schema.validation.validators import Check
 from orchtw.wire.objects import Object

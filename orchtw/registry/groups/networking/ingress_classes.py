@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.networking.references import check_reference
 from orchtw.registry.kind import KindRecord
 from orchtw.registry.traits import SPEC

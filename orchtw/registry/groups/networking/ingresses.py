@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.networking.references import check_reference
 from orchtw.registry.kind import KindRecord
 from orchtw.registry.traits import SPEC

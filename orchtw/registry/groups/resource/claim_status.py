@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.resource.selectors import LONGEST_PARAMETERS, configuration_causes
 from orchtw.schema.validation.problems import IMMUTABLE
 from orchtw.values.addresses import parse_cidr

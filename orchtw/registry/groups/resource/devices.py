@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.resource.device_values import has_advanced_features, value_causes
 from orchtw.registry.groups.resource.expressions import SelectingStrategy
 from orchtw.registry.groups.resource.selectors import configuration_causes, selector_causes

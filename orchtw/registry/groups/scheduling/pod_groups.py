@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.kind import KindRecord
 from orchtw.values.causes import invalid, required
 from orchtw.wire.objects import Object

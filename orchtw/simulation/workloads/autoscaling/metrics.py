@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.simulation.pods.annotations import PREFIX
 from orchtw.simulation.usage.usage import scaled
 from orchtw.simulation.workloads.autoscaling.proposals import Tolerance, by_average, by_pods, by_value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.simulation.nodes.evictions import tolerates
 from orchtw.simulation.scheduling.terms import NodeChoice
 from orchtw.simulation.workloads.daemons.node_views import NodeView

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.schema.conversion.older import TEMPLATE_GENERATION
 from orchtw.simulation.workloads.hashes import REVISION_HASH
 from orchtw.simulation.workloads.pod_template import pod_maker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apps.deployments import ROLLBACK
 from orchtw.simulation.workloads.deployments.sets import max_surge, size_of
 from orchtw.wire.objects import Object

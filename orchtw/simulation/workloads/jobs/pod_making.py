@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.simulation.workloads.jobs.indexes import INDEX
 from orchtw.simulation.workloads.pod_template import pod_maker
 from orchtw.simulation.workloads.stateful.identity import INDEX_GATE

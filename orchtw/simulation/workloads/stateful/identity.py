@@ -7,7 +7,7 @@ from typing import Final
 
 import orjson
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.simulation.workloads.hashes import REVISION_HASH
 from orchtw.wire.objects import Object
 

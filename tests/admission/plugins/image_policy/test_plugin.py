@@ -20,7 +20,7 @@ from orchtw.admission.plugins.image_policy.plugin import ImagePolicyWebhook
 from orchtw.admission.plugins.image_policy.review import ImageVerdict, verdict_of
 from orchtw.admission.plugins.image_policy.settings import ImagePolicySettings, read
 from orchtw.errors import ConfigError, Forbidden
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.outbound import retries
 from orchtw.outbound.answers import BadResponse
 from orchtw.outbound.caller import CallFailed

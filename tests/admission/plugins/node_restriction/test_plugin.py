@@ -14,7 +14,7 @@ from orchtw.admission.chain import Chain
 from orchtw.admission.plugins.node_restriction.plugin import NodeRestriction
 from orchtw.admission.plugins.node_restriction.records import PodRecord
 from orchtw.errors import Forbidden, NotFound, Timeout
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.request import UserInfo
 from orchtw.wire.objects import Object
 from tests.admission.asked import NAMING, attributes, pass_chain

@@ -1,5 +1,5 @@
 """Controls of the standards, one by one (reference PLUG-37, PLUG-39, PLUG-101)."""
-# covers: orchtw.admission.plugins.pod_security.profile_controls, orchtw.admission.plugins.pod_security.standards
+# covers: orchtw.admission.plugins.pod_security.profile_controls, orchtw.admission.plugins.pod_security.checks
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.admission.plugins.pod_security.checks import violations
 from orchtw.admission.plugins.pod_security.policy import BASELINE, RESTRICTED, Standard
-from orchtw.admission.plugins.pod_security.standards import violations
 from orchtw.admission.plugins.pod_security.subject import subject
 from orchtw.registry.groups.core.pod_annotations import keys_in
 from orchtw.wire.objects import Object

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.admission.plugins.pod_security import existing
-from orchtw.admission.plugins.pod_security.standards import violations
+from orchtw.admission.plugins.pod_security.checks import violations
 from orchtw.wire.objects import Object
 from tests.admission.plugins.pod_security.pods import good_pod
 from tests.admission.plugins.pod_security.served_case import NO_LEVEL, PREFIX, PodSecurityCase

@@ -13,7 +13,7 @@ from orchtw.admission.plugins.pod_security.policy import (
     is_version,
     stricter,
 )
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 
 PREFIX = "pod-security.orch.io/"
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.admission.plugins.pod_security.checks import NEWEST, violations
 from orchtw.admission.plugins.pod_security.policy import BASELINE, RESTRICTED, Standard
-from orchtw.admission.plugins.pod_security.standards import NEWEST, violations
 from orchtw.admission.plugins.pod_security.subject import Subject, subject
 from orchtw.registry.groups.core.pod_annotations import keys_in
 from orchtw.wire.objects import Object

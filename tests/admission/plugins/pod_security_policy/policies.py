@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchtw.admission.plugins.pod_security_policy.policy import SecurityPolicy, policy
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.pod_annotations import keys_in
 from orchtw.wire.objects import Object
 

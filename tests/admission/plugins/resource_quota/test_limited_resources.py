@@ -8,7 +8,7 @@ from typing import Any
 from orchtw.admission.configuration import Given
 from orchtw.admission.plugins.resource_quota.configuration import read
 from orchtw.errors import ConfigError
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.quota.quotas import Limited
 from orchtw.quota.scopes import Requirement
 from tests.admission.plugins.resource_quota.case import (

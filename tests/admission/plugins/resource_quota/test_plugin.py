@@ -19,7 +19,7 @@ from orchtw.quota.evaluators import CountEvaluator
 from orchtw.quota.quotas import AskedUsage
 from orchtw.quota.unsettled import Unsettled
 from orchtw.quota.usage import Usage
-from orchtw.storage.interface import Op, WriteOutcome
+from orchtw.storage.store import Op, WriteOutcome
 from tests.admission.plugins.resource_quota.case import (
     CLAIMS,
     LIMITED,

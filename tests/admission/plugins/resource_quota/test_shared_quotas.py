@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.registry.offload import Offload
-from orchtw.storage.interface import Change, Op, Page, WriteOutcome
+from orchtw.storage.store import Change, Op, Page, WriteOutcome
 from orchtw.testing import in_process
 from orchtw.testing.in_process import ClientAnswer
 from orchtw.wire.objects import Object

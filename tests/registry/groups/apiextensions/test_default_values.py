@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.default_values import default_findings
 from orchtw.registry.groups.apiextensions.schema_nodes import Path
 from orchtw.wire.objects import Object

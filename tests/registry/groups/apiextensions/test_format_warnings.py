@@ -7,7 +7,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.config.releases import Release
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.format_warnings import SINCE, format_warnings
 from orchtw.wire.objects import Object
 from tests.registry.custom.definitions import definition, version

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.config.releases import LAST, Release
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.validation import validate_definition
 from orchtw.wire.objects import Object
 from tests.validation.definitions import DEFINITION, SCHEMA

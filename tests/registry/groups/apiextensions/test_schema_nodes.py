@@ -6,9 +6,9 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
-from orchtw.schema.custom.keywords import extensions
+from orchtw.schema.custom.extensions import extensions
 
 TEXT = {"type": "string", "format": "x"}
 

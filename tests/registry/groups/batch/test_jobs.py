@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.batch.cron_jobs import validate_cron_job
 from orchtw.registry.groups.batch.job_policies import policy_causes
 from orchtw.registry.groups.batch.job_validation import validate_job

@@ -9,9 +9,9 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import MAX_CAUSES
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.checks import checks
-from orchtw.registry.groups.core.container_security import check_windows_options
+from orchtw.registry.groups.core.security_context import check_windows_options
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.wire.objects import Object

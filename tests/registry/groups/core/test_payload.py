@@ -6,7 +6,7 @@ import base64
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.configuration import validate_config_map
 from orchtw.registry.groups.core.payload import MAX_PAYLOAD_BYTES
 from orchtw.registry.groups.core.secret_validation import validate_secret

@@ -7,10 +7,10 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import MAX_CAUSES
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.checks import checks
-from orchtw.registry.groups.core.pod_security import check_security_context
-from orchtw.registry.groups.core.pod_statuses import validate_pod_status
+from orchtw.registry.groups.core.pod_security_context import check_security_context
+from orchtw.registry.groups.core.pod_status import validate_pod_status
 from orchtw.registry.groups.core.pod_validation import validate_pod
 from orchtw.registry.groups.core.pods import set_pod_defaults
 from orchtw.registry.strategies import strategy_for

@@ -7,7 +7,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.core.pods import qos_class
 from orchtw.registry.groups.core.secrets import merge_string_data
 from orchtw.registry.strategies import strategy_for

@@ -7,7 +7,7 @@ from time import process_time
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import MAX_CAUSES
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.registry.groups.policy.security_policies import validate_security_policy
 
 MANY = 20_000

@@ -1,6 +1,6 @@
 """Controllers of CronJobs and of ended Jobs (reference SIM-47, SIM-49)."""
 # covers: orchtw.simulation.workloads.cron.history
-# covers: orchtw.simulation.workloads.ttl
+# covers: orchtw.simulation.workloads.jobs.ttl_after_finished
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.cron.controller import CronJobController
-from orchtw.simulation.workloads.ttl import TTLAfterFinished
+from orchtw.simulation.workloads.jobs.ttl_after_finished import TTLAfterFinished
 from orchtw.wire.objects import Object
 from tests.simulation.workloads.case import WorkloadCase
 from tests.simulation.workloads.jobs.test_controller import TEMPLATE

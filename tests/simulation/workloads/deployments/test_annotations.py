@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.simulation.workloads.deployments.annotations import HISTORY_CHARACTERS, Annotations
 from tests.simulation.workloads.deployments.objects import deployment, replica_set
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.naming.names import Naming
+from orchtw.naming.naming import Naming
 from orchtw.simulation.workloads.deployments.annotations import Annotations
 from orchtw.simulation.workloads.deployments.proportions import proportional
 from orchtw.simulation.workloads.deployments.rolling import rolling_sizes
