@@ -18,7 +18,7 @@ from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
 from orchtw.rules.rbac import PolicyRule, merged, rules_of
-from orchtw.storage.cache.consistent_reads import MOST_RECENT
+from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.event_log import Event

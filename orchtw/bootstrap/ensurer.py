@@ -18,7 +18,7 @@ from orchtw.registry.write import Transform, Write
 from orchtw.request import UserInfo
 from orchtw.rules.contests import Contests, content_of, key_of
 from orchtw.schema.codec.body import fit_own
-from orchtw.storage.cache.consistent_reads import MOST_RECENT
+from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.wire.objects import Object
 from orchtw.writes.write_path import WritePath

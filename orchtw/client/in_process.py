@@ -28,7 +28,7 @@ from orchtw.rules.options import DeleteOptions
 from orchtw.rules.selectors import parse_fields, parse_labels
 from orchtw.schema.codec.body import fit_value
 from orchtw.schema.codec.strict_fields import IGNORE
-from orchtw.storage.cache.consistent_reads import MOST_RECENT
+from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.storage.cache.watch_cache import Cacher
 from orchtw.storage.store import Guard
 from orchtw.watch.entry import Entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 
 from orchtw.registry.targets import Targets
-from orchtw.storage.cache.consistent_reads import MOST_RECENT
+from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.storage.cache.watch_cache import ResourceCache
 from orchtw.watch.entry import Entry
 from orchtw.watch.event_log import Event

@@ -6,7 +6,7 @@ from orchtw.errors import NotFound
 from orchtw.registry.target import Target
 from orchtw.request import Response
 from orchtw.rules.options import get_revision
-from orchtw.storage.cache.consistent_reads import MOST_RECENT
+from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Reading
 from orchtw.verbs.equal_gets import Body

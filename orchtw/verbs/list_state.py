@@ -13,7 +13,7 @@ from orchtw.registry.offload import INLINE_BYTES
 from orchtw.responses.slices import in_turns
 from orchtw.rules import paging
 from orchtw.rules.options import ListOptions
-from orchtw.storage.cache.consistent_reads import MOST_RECENT
+from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.storage.cache.selecting import selected
 from orchtw.storage.cache.union import Candidates
 from orchtw.storage.store import KeyValue

@@ -6,7 +6,7 @@ from typing import Final
 
 from orchtw.request import Response
 from orchtw.serving.watch_stream import WatchStream
-from orchtw.storage.cache.consistent_reads import MOST_RECENT
+from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Reading, WatchTimes
 from orchtw.verbs.list import options_of, selection_of

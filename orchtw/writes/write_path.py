@@ -30,7 +30,7 @@ from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write, Written
 from orchtw.rules.options import DeleteOptions
 from orchtw.schema.codec.codec import Codec
-from orchtw.storage.cache.consistent_reads import MOST_RECENT
+from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.storage.metrics import StoreTimes
 from orchtw.storage.store import KeyValue, Op, Store, WriteOutcome
 from orchtw.watch.entry import Entry

@@ -40,7 +40,7 @@ FLAGS = (
 )
 PERIODS = {
     "orchtw.assembly.apiextensions.ESTABLISHING_DELAY_S": 2.0,
-    "orchtw.storage.cache.consistent_reads.WAIT_S": 1.0,
+    "orchtw.storage.cache.freshness.WAIT_S": 1.0,
 }
 """Shorter than those of users: until a definition counts at every server, and for versions to come."""
 PATIENCE_S = 30.0

@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.client.vital_signs import SIGNS
-from orchtw.registry.allocation.allocator import RECORDS
+from orchtw.registry.allocation.services import RECORDS
 from orchtw.snapshots.difference import difference
 from orchtw.snapshots.extent import DEFINITIONS, LEFT_ALONE, Extent
 from orchtw.snapshots.snapshots import Snapshot, Snapshots

@@ -10,7 +10,7 @@ import orjson
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.storage.cache import consistent_reads
+from orchtw.storage.cache import freshness
 from orchtw.testing.in_process import ClientAnswer
 from tests.in_process import InProcessServer
 
@@ -61,8 +61,8 @@ class Case(TestCase):
         return status
 
     def wait_shortly(self) -> None:
-        """Shorten the wait for a version; `tests.storage.cache.test_consistent_reads` checks how long it is."""
-        self.patch(consistent_reads, "WAIT_S", 0.1)
+        """Shorten the wait for a version; `tests.storage.cache.test_freshness` checks how long it is."""
+        self.patch(freshness, "WAIT_S", 0.1)
 
 
 class GetTests(Case):

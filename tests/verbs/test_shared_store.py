@@ -20,7 +20,7 @@ from orchtw.rules.negotiation import Negotiated
 from orchtw.rules.options import DeleteOptions, WatchList, list_options
 from orchtw.rules.paging import Tokens
 from orchtw.rules.selectors import ALL_FIELDS, ALL_LABELS
-from orchtw.storage.cache.consistent_reads import WAIT_S
+from orchtw.storage.cache.freshness import WAIT_S
 from orchtw.storage.store import Op
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import WatchTimes

@@ -12,7 +12,7 @@ from orchtw.registry.groups.core.pod_annotations import containers_of
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.schema.catalogue import ResourceType
-from orchtw.storage.cache.consistent_reads import MOST_RECENT
+from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 

@@ -10,7 +10,7 @@ from orchtw.admission.policies.records import Binding, Parameters, Policy
 from orchtw.errors import StatusError, Timeout
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
-from orchtw.storage.cache.consistent_reads import MOST_RECENT
+from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 

@@ -1,183 +1,112 @@
-"""Allocator of cluster IPs and node ports, which writes of Services reserve (reference KIND-27)."""
+"""Allocator of the numbers of a range: which are taken, over all of its blocks (reference KIND-27)."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
+from random import Random
 
-from twisted.internet.defer import Deferred
-from twisted.internet.task import deferLater
-from twisted.logger import Logger
-from twisted.python.failure import Failure
+from orchtw.registry.allocation.bitmap import lowest_from, span
+from orchtw.registry.allocation.blocks import SIZE, Block, shown
+from orchtw.registry.allocation.ranges import Range
 
-from orchtw.config.cluster import ClusterOptions
-from orchtw.errors import StatusError
-from orchtw.registry.allocation.blocks import Block, LocalBlock, StoredBlock
-from orchtw.registry.allocation.claims import Claim, Held
-from orchtw.registry.allocation.cluster_ips import Addresses
-from orchtw.registry.allocation.families import complete
-from orchtw.registry.allocation.ledger import Ledger
-from orchtw.registry.allocation.node_ports import NodePorts
-from orchtw.registry.allocation.ranges import AddressRange, PortRange, Range
-from orchtw.registry.allocation.repair import Repair
-from orchtw.registry.metadata import ordered
-from orchtw.registry.reservations import NOTHING, Hold, Reservation, ReservationHost, StoredObjects
-from orchtw.storage.cache.consistent_reads import MOST_RECENT
-from orchtw.storage.cache.resource import DamagedObject
-from orchtw.storage.store import Op
-from orchtw.watch.entry import Entry
-from orchtw.wire.objects import Object
-
-RECORDS = "/registry/ranges/"
-"""Prefix of the blocks in a shared store."""
-
-_SLICE = 50  # services that are looked at before others have their turn: some milliseconds
+Marks = dict[int, int]
+"""Numbers, as bits by the place of their block."""
 
 
-class ServiceReservations:
-    """Cluster IPs and node ports of one process. See `orchtw.registry.reservations.Reservations`."""
+def mark(marks: Marks, number: int) -> None:
+    """Add a number to the marks."""
+    place = number // SIZE
+    marks[place] = marks.get(place, 0) | 1 << number % SIZE
 
-    _log = Logger()
 
-    def __init__(self, host: ReservationHost, options: ClusterOptions) -> None:
-        self._host = host
-        ranges = [AddressRange(network) for network in options.service_networks]
-        self._addresses = Addresses({numbers: self._ledger(numbers) for numbers in ranges})
-        self._ports = NodePorts(self._ledger(PortRange(*options.service_node_ports)))
-        self._holding: set[Held] = set()
-        self._repair = Repair(self, self._holding)
-        self._loaded = host.store.shared
-        self._waiting: list[Deferred[None]] | None = None  # for what is being loaded
+class Allocator:
+    """Allocator of a range. `make_block` makes the block of a name, such as `servicenodeports/28672`.
 
-    def _ledger(self, numbers: Range) -> Ledger:
-        def make_block(name: str) -> Block:
-            return StoredBlock(self._host.store, RECORDS + name) if self._host.store.shared else LocalBlock()
+    A block's name depends on its numbers alone: a range that is changed finds the numbers taken in the old one.
+    Numbers are picked at random, all in one block until that is full, so that picks at the same time are one change;
+    processes begin with different blocks.
+    """
 
-        return Ledger(numbers, make_block, self._host.random)
+    def __init__(self, numbers: Range, make_block: Callable[[str], Block], random: Random) -> None:
+        self.range = numbers
+        self._make_block = make_block
+        self._random = random
+        self._blocks: dict[int, Block] = {}
+        self._places = range(numbers.first // SIZE, numbers.last // SIZE + 1)
+        self._preferred = random.choice(self._places)
 
-    async def reserve(self, new: Object | None, old: Object | None, *, dry_run: bool) -> Reservation:
-        """Claim addresses and ports, as `Reservations.reserve`."""
-        before = None if old is None else old["spec"]
-        if new is not None and new["spec"] == before:
-            return NOTHING
-        await self._load()
-        claim = Claim(self._holding, dry_run=dry_run)
-        if new is not None:
-            await self._fill(new, old, claim)
-        if old is not None:
-            kept = set() if new is None else set(self.held(new))
-            claim.give_up(set(self.held(old)) - kept)
-            if new is None:
-                claim.kept = lambda: self._remove_endpoints(old)
-        return claim
+    def __contains__(self, number: int) -> bool:
+        return self.range.first <= number <= self.range.last
 
-    async def _fill(self, new: Object, old: Object | None, claim: Claim) -> None:
-        before = None if old is None else old["spec"]
-        try:
-            await self._addresses.claim(new, before, claim)
-            await self._ports.claim(new, before, claim)
-        except BaseException:
-            claim.release()
-            raise
+    async def take(self, number: int) -> bool:
+        """Take a number of the range; False if it is already taken. Raises what the store raises."""
+        block, bit = self._place(number)
+        if block.bits >> bit & 1:
+            await block.refresh()
+        return await block.take(bit)
 
-    def _remove_endpoints(self, service: Object) -> None:
-        """Remove the endpoints of a deleted service, unless finalizers hold them."""
-        meta = service["metadata"]
-        stored = self._host.stored("", "v1", "endpoints")
-        try:
-            entry = stored.get(meta["namespace"], meta["name"])
-        except DamagedObject:
-            return
-        if entry is not None and not stored.metadata(entry).get("finalizers"):
-            removed = self._host.store.commit(Op(stored.prefix + entry.key, None, entry.revision))
-            removed.addErrback(self._not_removed, entry.key)
+    async def take_any(self) -> int | None:
+        """Take any free number; None if there is none. Raises what the store raises."""
+        async for block, free, place in self._with_room({}):
+            if await block.take(free):
+                self._preferred = place
+                return place * SIZE + free
+        return None
 
-    def _not_removed(self, failure: Failure, key: str) -> None:
-        self._log.warn("the endpoints {key} could not be removed: {why}", key=key, why=failure.getErrorMessage())
+    async def find(self, besides: Marks) -> int | None:
+        """Return a free number outside of `besides`, or None."""
+        async for _, free, place in self._with_room(besides):
+            return place * SIZE + free
+        return None
 
-    def held(self, service: Object) -> Iterator[Held]:
-        """Yield the numbers of a service that are in the ranges."""
-        yield from self._addresses.held(service["spec"])
-        yield from self._ports.held(service["spec"])
+    async def is_free(self, number: int) -> bool:
+        """Report whether a number is free."""
+        block, bit = self._place(number)
+        await block.refresh()
+        return not block.bits >> bit & 1
 
-    def foreign(self, service: Object) -> Iterator[Held]:
-        """Yield the numbers of a service that are not in the ranges."""
-        yield from self._addresses.foreign(service["spec"])
-        yield from self._ports.foreign(service["spec"])
+    def free(self, number: int) -> None:
+        """Give back a number of the range."""
+        block, bit = self._place(number)
+        block.free(bit)
 
-    @property
-    def ledgers(self) -> tuple[Ledger, ...]:
-        """Return the ledgers of all ranges."""
-        return (*self._addresses.ledgers, self._ports.ledger)
+    async def taken(self) -> set[int]:
+        """Return all numbers that are taken now."""
+        found: set[int] = set()
+        for place in self._places:
+            block = self._block(place)
+            await block.refresh()
+            found |= shown(block.bits & span(*self._bounds(place, self.range.first)), place * SIZE)
+        return found
 
-    async def repair(self) -> None:
-        """Repair the account, as `Reservations.repair`."""
-        await self._load()
-        await self._repair.run()
-        async for entry, service in self._services():
-            if self._addresses.lacks(service["spec"]):
-                await self._complete(entry, service)
+    async def _with_room(self, besides: Marks) -> AsyncIterator[tuple[Block, int, int]]:
+        """Yield blocks with a free number, until they have none left: first from memory, then after refreshing."""
+        for ask in (False, True):
+            for place in self._order():
+                block = self._block(place)
+                if ask:
+                    await block.refresh()
+                low, high = self._bounds(place, self.range.picked_from)
+                inside = span(low, high) & ~besides.get(place, 0)
+                while free := inside & ~block.bits:
+                    yield block, lowest_from(free, self._random.randint(low, high)), place
 
-    async def replaced(self, gone: Sequence[Object], come: Sequence[Object]) -> None:
-        """Free the numbers of Services that are gone, then take those of the others, as `Reservations.replaced`."""
-        await self._load()
-        for service in gone:
-            for ledger, number in self.held(service):
-                ledger.free(number)
-        for service in come:
-            for ledger, number in self.held(service):
-                if not await ledger.take(number):
-                    self._holding.discard((ledger, number))  # by a write that will fail: it must not free it
+    def _order(self) -> Iterator[int]:
+        """Yield all places, from the preferred one on."""
+        first = self._preferred - self._places.start
+        yield from self._places[first:]
+        yield from self._places[:first]
 
-    async def _complete(self, entry: Entry, service: Object) -> None:
-        """Store the fields missing in a service from before allocation was recorded; a faster writer wins."""
-        stored, claim = self._stored, Claim(self._holding, dry_run=False)
-        new = stored.load(entry)
-        complete(new["spec"], self._addresses.families)
-        name = "{namespace}/{name}".format_map(service["metadata"])
-        try:
-            await self._fill(new, {"spec": dict(new["spec"])}, claim)
-            fresh = stored.codec.normalise(new)
-            fresh["metadata"] = ordered(fresh["metadata"])
-            prepared = stored.prepare(fresh)
-            op = Op(stored.prefix + entry.key, prepared.value, entry.revision, prepared)
-            await Hold(claim).commit(self._host.store, op)
-        except StatusError as error:
-            self._log.error("failed to allocate an address for service {name}: {why}", name=name, why=error.message)
+    def _bounds(self, place: int, first: int) -> tuple[int, int]:
+        """Return the first and last number of a block that belong to the range, from `first` on."""
+        start = place * SIZE
+        return max(first - start, 0), min(self.range.last - start, SIZE - 1)
 
-    async def services(self) -> AsyncIterator[Object]:
-        """Yield all services of the most recent state, a few at a time."""
-        async for _, service in self._services():
-            yield service
+    def _place(self, number: int) -> tuple[Block, int]:
+        return self._block(number // SIZE), number % SIZE
 
-    async def _services(self) -> AsyncIterator[tuple[Entry, Object]]:
-        stored = self._stored
-        if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
-            await wait
-        for count, entry in enumerate(stored.cache.snapshot()):
-            if count % _SLICE == _SLICE - 1:
-                await deferLater(self._host.clock, 0)
-            yield entry, stored.load(entry)
-
-    async def _load(self) -> None:
-        """Take the numbers of existing services once, before any other, if blocks are only in memory."""
-        while not self._loaded:
-            if self._waiting is not None:
-                waiting: Deferred[None] = Deferred()
-                self._waiting.append(waiting)
-                await waiting
-                continue
-            self._waiting = []
-            try:
-                async for service in self.services():
-                    for ledger, number in self.held(service):
-                        await ledger.take(number)
-                self._loaded = True
-            finally:
-                others, self._waiting = self._waiting, None
-                for waiting in others:
-                    if not waiting.called:
-                        waiting.callback(None)
-
-    @property
-    def _stored(self) -> StoredObjects:
-        return self._host.stored("", "v1", "services")
+    def _block(self, place: int) -> Block:
+        block = self._blocks.get(place)
+        if block is None:
+            block = self._blocks[place] = self._make_block(f"{self.range.name}/{place * SIZE}")
+        return block

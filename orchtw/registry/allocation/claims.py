@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from orchtw.registry.allocation.ledger import Ledger, Marks, mark
+from orchtw.registry.allocation.allocator import Allocator, Marks, mark
 
-Held = tuple[Ledger, int]
+Held = tuple[Allocator, int]
 
 
 def _nothing() -> None:
@@ -23,32 +23,32 @@ class Claim:
         self._holding = holding
         self._dry_run = dry_run
         self._taken: set[Held] = set()
-        self._shown: dict[Ledger, Marks] = {}  # what a dry run has shown
+        self._shown: dict[Allocator, Marks] = {}  # what a dry run has shown
         self._given_up: list[Held] = []
         self.kept: Callable[[], None] = _nothing
 
-    async def take(self, ledger: Ledger, number: int) -> str:
+    async def take(self, allocator: Allocator, number: int) -> str:
         """Take a number that was asked for; returns the reason for a refusal, or an empty text."""
-        held = (ledger, number)
-        if number not in ledger:
-            return ledger.range.out_of_range(number)
+        held = (allocator, number)
+        if number not in allocator:
+            return allocator.range.out_of_range(number)
         if self._dry_run:
-            free = held not in self._taken and await ledger.is_free(number)
+            free = held not in self._taken and await allocator.is_free(number)
         else:
-            free = await ledger.take(number)
+            free = await allocator.take(number)
         if not free:
-            return ledger.range.taken(number)
+            return allocator.range.taken(number)
         self._note(held)
         return ""
 
-    async def take_any(self, ledger: Ledger) -> int | None:
+    async def take_any(self, allocator: Allocator) -> int | None:
         """Take any free number; None if there is none."""
         if self._dry_run:
-            number = await ledger.find(self._shown.setdefault(ledger, {}))
+            number = await allocator.find(self._shown.setdefault(allocator, {}))
         else:
-            number = await ledger.take_any()
+            number = await allocator.take_any()
         if number is not None:
-            self._note((ledger, number))
+            self._note((allocator, number))
         return number
 
     def give_up(self, held: Iterable[Held]) -> None:
@@ -58,8 +58,8 @@ class Claim:
     def _note(self, held: Held) -> None:
         self._taken.add(held)
         if self._dry_run:
-            ledger, number = held
-            mark(self._shown.setdefault(ledger, {}), number)
+            allocator, number = held
+            mark(self._shown.setdefault(allocator, {}), number)
         else:
             self._holding.add(held)
 
@@ -78,5 +78,5 @@ class Claim:
 
     def _end(self, free: Iterable[Held]) -> None:
         self._holding.difference_update(self._taken)
-        for ledger, number in free:
-            ledger.free(number)
+        for allocator, number in free:
+            allocator.free(number)

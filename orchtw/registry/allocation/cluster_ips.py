@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from orchtw.errors import InternalError
+from orchtw.registry.allocation.allocator import Allocator
 from orchtw.registry.allocation.claims import Claim, Held
 from orchtw.registry.allocation.families import refusal, settle_families, stays_preferred
-from orchtw.registry.allocation.ledger import Ledger
 from orchtw.registry.allocation.ranges import FULL, AddressRange
 from orchtw.rules import services as rules
 from orchtw.rules.services import Spec
@@ -18,31 +18,31 @@ from orchtw.wire.objects import Object
 class Addresses:
     """Ledgers by IP family, the server's first family first."""
 
-    def __init__(self, ledgers: Mapping[AddressRange, Ledger]) -> None:
-        self._ledgers = {numbers.family: (numbers, ledger) for numbers, ledger in ledgers.items()}
-        self.families = tuple(self._ledgers)
+    def __init__(self, allocators: Mapping[AddressRange, Allocator]) -> None:
+        self._allocators = {numbers.family: (numbers, allocator) for numbers, allocator in allocators.items()}
+        self.families = tuple(self._allocators)
 
     @property
-    def ledgers(self) -> Iterator[Ledger]:
-        """Yield the ledgers of all families."""
-        return (ledger for _, ledger in self._ledgers.values())
+    def allocators(self) -> Iterator[Allocator]:
+        """Yield the allocators of all families."""
+        return (allocator for _, allocator in self._allocators.values())
 
     def held(self, spec: Spec) -> Iterator[Held]:
         """Yield the numbers of a service's addresses that are in our ranges."""
-        return ((ledger, number) for ledger, number in self._all(spec) if number in ledger)
+        return ((allocator, number) for allocator, number in self._all(spec) if number in allocator)
 
     def foreign(self, spec: Spec) -> Iterator[Held]:
         """Yield the addresses outside of the ranges."""
-        return ((ledger, number) for ledger, number in self._all(spec) if number not in ledger)
+        return ((allocator, number) for allocator, number in self._all(spec) if number not in allocator)
 
     def _all(self, spec: Spec) -> Iterator[Held]:
         if not rules.needs_cluster_ip(spec) or rules.is_headless(spec):
             return
         for address in rules.cluster_ips(spec) or filter(None, [spec.get("clusterIP")]):
-            for numbers, ledger in self._ledgers.values():
+            for numbers, allocator in self._allocators.values():
                 number = numbers.number(address)
                 if number is not None:
-                    yield ledger, number
+                    yield allocator, number
 
     def lacks(self, spec: Spec) -> bool:
         """Report whether a stored Service lacks an address that it needs."""
@@ -74,16 +74,16 @@ class Addresses:
         spec["clusterIP"] = ips[0]
 
     async def _address(self, service: Object, family: str, asked: str, claim: Claim) -> str:
-        numbers, ledger = self._ledgers[family]
+        numbers, allocator = self._allocators[family]
         if not asked:
-            number = await claim.take_any(ledger)
+            number = await claim.take_any(allocator)
             if number is None:
                 raise InternalError.of(f"failed to allocate a serviceIP: {FULL}")
             return numbers.show(number)
         number = numbers.number(asked)
         if number is None:
             raise InternalError.of(f'failed to parse service IP "{asked}"')
-        if why := await claim.take(ledger, number):
+        if why := await claim.take(allocator, number):
             ips = list(service["spec"]["clusterIPs"])
             raise refusal(service, [invalid("spec.clusterIPs", ips, f"failed to allocate IP {asked}: {why}")])
         return asked

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchtw.errors import InternalError
+from orchtw.registry.allocation.allocator import Allocator
 from orchtw.registry.allocation.claims import Claim, Held
 from orchtw.registry.allocation.families import refusal
-from orchtw.registry.allocation.ledger import Ledger
 from orchtw.registry.allocation.ranges import FULL
 from orchtw.rules import services as rules
 from orchtw.rules.services import Spec
@@ -16,18 +16,18 @@ from orchtw.wire.objects import Object
 
 
 class NodePorts:
-    """Claims of ports from one ledger."""
+    """Claims of ports from one allocator."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
+    def __init__(self, allocator: Allocator) -> None:
+        self.allocator = allocator
 
     def held(self, spec: Spec) -> Iterator[Held]:
         """Yield the ports of a service that are in our range."""
-        return ((self.ledger, number) for number in self._all(spec) if number in self.ledger)
+        return ((self.allocator, number) for number in self._all(spec) if number in self.allocator)
 
     def foreign(self, spec: Spec) -> Iterator[Held]:
         """Yield the ports outside of the range."""
-        return ((self.ledger, number) for number in self._all(spec) if number not in self.ledger)
+        return ((self.allocator, number) for number in self._all(spec) if number not in self.allocator)
 
     @staticmethod
     def _all(spec: Spec) -> set[int]:
@@ -47,7 +47,7 @@ class NodePorts:
         checks = rules.needs_health_check_port(spec) and not checked
         if rules.needs_node_ports(spec):
             await self._take_asked(service, before, claim)
-        if checks and (asked := spec.get("healthCheckNodePort")) and (why := await claim.take(self.ledger, asked)):
+        if checks and (asked := spec.get("healthCheckNodePort")) and (why := await claim.take(self.allocator, asked)):
             raise InternalError.of(f"failed to allocate requested HealthCheck NodePort {asked}: {why}")
         if rules.allocates_node_ports(spec):
             await self._fill_missing(spec, claim, shares=old is None)
@@ -60,7 +60,7 @@ class NodePorts:
         for index, port in enumerate(rules.ports(service["spec"])):
             number = port.get("nodePort", 0)
             if number and number not in mine:
-                if why := await claim.take(self.ledger, number):
+                if why := await claim.take(self.allocator, number):
                     raise refusal(service, [invalid(f"spec.ports[{index}].nodePort", number, why)])
                 mine.add(number)
 
@@ -78,7 +78,7 @@ class NodePorts:
                     by_port[port.get("port", 0)] = number
 
     async def _any(self, claim: Claim, what: str) -> int:
-        number = await claim.take_any(self.ledger)
+        number = await claim.take_any(self.allocator)
         if number is None:
             raise InternalError.of(f"failed to allocate {what}: {FULL}")
         return number

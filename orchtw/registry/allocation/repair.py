@@ -7,8 +7,8 @@ from typing import Final, Protocol
 
 from twisted.logger import Logger
 
+from orchtw.registry.allocation.allocator import Allocator
 from orchtw.registry.allocation.claims import Held
-from orchtw.registry.allocation.ledger import Ledger
 from orchtw.wire.objects import Object
 
 ROUNDS: Final = 3
@@ -21,8 +21,8 @@ class Account(Protocol):
     """Account of allocated numbers."""
 
     @property
-    def ledgers(self) -> tuple[Ledger, ...]:
-        """Return the ledgers of taken numbers."""
+    def allocators(self) -> tuple[Allocator, ...]:
+        """Return the allocators of taken numbers."""
 
     def services(self) -> AsyncIterator[Object]:
         """Yield the Services that take numbers."""
@@ -50,8 +50,8 @@ class Repair:
         Taken numbers are read first: one that is taken after that is found in the next round.
         """
         taken: set[Held] = set()
-        for ledger in self._account.ledgers:
-            taken |= {(ledger, number) for number in await ledger.taken()}
+        for allocator in self._account.allocators:
+            taken |= {(allocator, number) for number in await allocator.taken()}
         used = await self._used(taken)
         self._free_leaks(taken - used)
 
@@ -63,8 +63,8 @@ class Repair:
                 if held in used:
                     self._say(held, who, "was assigned to multiple services; please recreate")
                 elif held not in taken:
-                    ledger, number = held
-                    if await ledger.take(number):
+                    allocator, number = held
+                    if await allocator.take(number):
                         self._say(held, who, "is not allocated; repairing")
                 used.add(held)
             for held in self._account.foreign(service):
@@ -75,18 +75,18 @@ class Repair:
     def _free_leaks(self, unused: set[Held]) -> None:
         before, self._leaks = self._leaks, {}
         for held in unused - self._holding:
-            ledger, number = held
+            allocator, number = held
             rounds = before.get(held, 0) + 1
-            subject = ledger.range.subject(number)
+            subject = allocator.range.subject(number)
             if rounds >= ROUNDS:
                 self._log.warn("the {subject} appears to have leaked: cleaning up", subject=subject)
-                ledger.free(number)
+                allocator.free(number)
                 continue
             if rounds == 1:
                 self._log.warn("the {subject} may have leaked: flagging for later clean up", subject=subject)
             self._leaks[held] = rounds
 
     def _say(self, held: Held, who: str, what: str) -> None:
-        ledger, number = held
+        allocator, number = held
         text = "the {subject} for service {who} {what}"
-        self._log.warn(text, subject=ledger.range.subject(number), who=who, what=what)
+        self._log.warn(text, subject=allocator.range.subject(number), who=who, what=what)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Final, Generic, Protocol, TypeVar
 
 from orchtw.registry.stored import Stored
-from orchtw.storage.cache.consistent_reads import MOST_RECENT
+from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.watch.entry import Entry
 
 T = TypeVar("T")

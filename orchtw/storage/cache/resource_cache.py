@@ -9,7 +9,7 @@ import msgspec
 
 from orchtw.errors import Expired, InternalError, Timeout
 from orchtw.memory.untracked import untrack
-from orchtw.storage.cache.consistent_reads import Freshness
+from orchtw.storage.cache.freshness import Freshness
 from orchtw.storage.cache.indexes import Indexes
 from orchtw.storage.cache.kept import KeptStates
 from orchtw.storage.cache.looks import Looks, share_fields

@@ -15,7 +15,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from orchtw.errors import Expired, NotFound, StatusError, Timeout
-from orchtw.storage.cache.consistent_reads import MOST_RECENT, Freshness
+from orchtw.storage.cache.freshness import MOST_RECENT, Freshness
 from orchtw.storage.cache.loading import Loading
 from orchtw.storage.cache.reclaim import Reclaim
 from orchtw.storage.cache.resource import StoredResource

@@ -14,7 +14,7 @@ from orchtw.admission.chain import Chain
 from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.config import Config
 from orchtw.errors import InternalError, ServiceUnavailable
-from orchtw.registry.allocation.allocator import RECORDS
+from orchtw.registry.allocation.services import RECORDS
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.metadata import Stamp
 from orchtw.registry.offload import Offload

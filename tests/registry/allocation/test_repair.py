@@ -1,5 +1,5 @@
 """The account of addresses and ports against the services that there are (reference CTRL-9)."""
-# covers: orchtw.registry.allocation.ranges, orchtw.registry.allocation.allocator
+# covers: orchtw.registry.allocation.ranges, orchtw.registry.allocation.services
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import InternalError, Invalid
-from orchtw.registry.allocation.allocator import RECORDS
 from orchtw.registry.allocation.blocks import SIZE
+from orchtw.registry.allocation.services import RECORDS
 from orchtw.registry.targets import Replaced
 from orchtw.storage.store import Op
 from tests.registry.allocation.processes import Group, Process

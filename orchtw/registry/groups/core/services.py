@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.registry.allocation.allocator import ServiceReservations
+from orchtw.registry.allocation.services import ServiceReservations
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.service_validation import validate_service, validate_service_status
 from orchtw.registry.kind import KindRecord

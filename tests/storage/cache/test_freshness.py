@@ -7,7 +7,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Timeout
-from orchtw.storage.cache.consistent_reads import MOST_RECENT, WAIT_S, Freshness
+from orchtw.storage.cache.freshness import MOST_RECENT, WAIT_S, Freshness
 from orchtw.watch.event_log import HeadRevision
 from tests.client.world import MemoryStore
 
