@@ -10,6 +10,7 @@ one. `fork_client` has the same for `subprocess`.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from twisted.internet import reactor as installed_reactor
 from twisted.internet.process import Process
 
 from tests.fork_client import can_fork, fork_server
+
+ENV = "/usr/bin/env"
 
 
 class ForkingReactor:
@@ -37,9 +40,14 @@ class ForkingReactor:
         path: str | None = None,
         childFDs: Mapping[int, Any] | None = None,
     ) -> Any:
-        """Start a child process."""
+        """Start a child process.
+
+        Twisted forks this process, with all that it has loaded, for a program in another folder: `env` goes there.
+        """
         if can_fork(args):
             return _Forked(self._reactor, executable, args, env, path, protocol, childFDs=childFDs)
+        if path is not None and sys.platform == "linux":
+            executable, args, path = ENV, (ENV, f"--chdir={path}", executable, *args[1:]), None
         return self._reactor.spawnProcess(protocol, executable, args, env, path, childFDs=childFDs)
 
 

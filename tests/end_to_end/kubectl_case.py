@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from orchtw.testing.kubectl import Kubectl, Result
-from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
+from tests.end_to_end.case import NO_KUBECTL, ServerCase
+from tests.forked import forking
 
 
 class KubectlCase(ServerCase):
@@ -18,7 +19,7 @@ class KubectlCase(ServerCase):
 
     async def setUp(self) -> None:  # type: ignore[override]
         await super().setUp()
-        self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp(), self.variables)
+        self.kubectl = Kubectl(forking, self.server.kubeconfig, self.mktemp(), self.variables)
 
     async def run_any(self, *arguments: str, stdin: str = "") -> Result:
         """A command in the test's namespace, unless it names another one."""

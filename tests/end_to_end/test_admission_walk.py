@@ -12,6 +12,7 @@ from orchtw.testing.kubectl import Kubectl
 from orchtw.wire.objects import Object
 from tests.end_to_end.case import NO_KUBECTL, reactor
 from tests.end_to_end.test_start import ProcessCase
+from tests.forked import forking
 
 NAMESPACE = "guarded"
 LIMITS = {
@@ -37,7 +38,7 @@ class WalkTests(ProcessCase):
     async def setUp(self) -> None:  # type: ignore[override]
         self.api = self.server("--vocabulary=kubernetes")
         await self.api.start()
-        self.kubectl = Kubectl(reactor, self.api.kubeconfig, self.mktemp())
+        self.kubectl = Kubectl(forking, self.api.kubeconfig, self.mktemp())
         self.webhook = AdmissionWebhook(reactor, "pods", mutating=True, vocabulary="kubernetes")
         self.addCleanup(self.webhook.stop)
         self.webhook.patch({"op": "add", "path": "/metadata/labels/seen", "value": "yes"})

@@ -26,6 +26,7 @@ from tests.end_to_end.routes import spec
 from tests.end_to_end.test_backends import own_address
 from tests.end_to_end.test_custom_operators import Program, missing
 from tests.end_to_end.test_start import ProcessCase
+from tests.forked import forking
 
 MAPS = "/api/v1/namespaces/shop/configmaps"
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
@@ -336,7 +337,7 @@ class KopfTests(ProcessCase):
         await self.user.post("/api/v1/namespaces", {"metadata": {"name": "shop"}})
         program = self.operator(str(api.kubeconfig))
         await self.until_configured(program)
-        kubectl = Kubectl(reactor, api.kubeconfig, self.mktemp())
+        kubectl = Kubectl(forking, api.kubeconfig, self.mktemp())
 
         async def apply(name: str, *flags: str, **more: Any) -> Any:
             meta = {"name": name, "namespace": "shop", "labels": {"app": "shop"}}

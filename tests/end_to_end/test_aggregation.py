@@ -221,7 +221,7 @@ class ServedTests(AggregationCase):
         """Unmodified, through both (reference CLIENT-1)."""
         if NO_KUBECTL:
             self.skipTest(NO_KUBECTL)
-        run = Kubectl(reactor, self.both.front.kubeconfig, self.mktemp()).run
+        run = Kubectl(forking, self.both.front.kubeconfig, self.mktemp()).run
         manifest = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "one"}, "spec": JOB}
         for arguments, stdin, text in (
             (("apply", "-f", "-"), json.dumps(manifest), "job.batch/one created"),

@@ -46,7 +46,7 @@ class CanITests(TestCase):
         self.server = ServerProcess(forking, str(self.folder / "data"), *flags)
         await self.server.start()
         self.addCleanup(self.end)
-        self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
+        self.kubectl = Kubectl(forking, self.server.kubeconfig, self.mktemp())
 
     async def end(self) -> None:
         await self.server.terminate()

@@ -69,7 +69,7 @@ class WalkTests(RequestCase):
         self.folder.mkdir()
         kubeconfig = self.folder / "kubeconfig"
         shutil.copy(self.server.kubeconfig, kubeconfig)
-        self.kubectl = Kubectl(reactor, kubeconfig, self.mktemp())
+        self.kubectl = Kubectl(forking, kubeconfig, self.mktemp())
 
     async def openssl(self, *arguments: str) -> str:
         assert OPENSSL is not None

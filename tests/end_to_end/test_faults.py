@@ -24,6 +24,7 @@ from tests.end_to_end.client import PATIENCE_S
 from tests.end_to_end.fault_case import ANNOTATION, NO_CURL, PROTOBUF, RULES, TOKEN, FaultCase
 from tests.end_to_end.test_start import ProcessCase
 from tests.end_to_end.websocket_client import WebSocketClient
+from tests.forked import forking
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "operating" / "faults.md"
 T = TypeVar("T")
@@ -269,7 +270,7 @@ class KubectlTests(FaultCase):
 
     async def kubectl(self, *arguments: str, stdin: str = "") -> Result:
         """Run a command in the test's namespace."""
-        runner = Kubectl(reactor, self.kubeconfig(), self.mktemp())
+        runner = Kubectl(forking, self.kubeconfig(), self.mktemp())
         return await runner.run(f"--namespace={self.namespace}", *arguments, stdin=stdin)
 
     async def test_page(self) -> None:

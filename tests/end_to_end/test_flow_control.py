@@ -13,6 +13,7 @@ from orchtw.wire.objects import Object
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 from tests.end_to_end.client import Answer
 from tests.flowcontrol.configured import level, schema
+from tests.forked import forking
 
 kubernetes: Any
 try:
@@ -56,7 +57,7 @@ class SchemaTests(FlowControlCase):
         """kubectl shows the schemas, and which of them lack their level (reference FLOW-12)."""
         name = self.unique("schema")
         await self.created(self.flow("flowschemas"), named(schema(name, 7000, "missing", user="nobody")))
-        kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
+        kubectl = Kubectl(forking, self.server.kubeconfig, self.mktemp())
         while True:
             result = await kubectl.run("get", "flowschemas")
             self.assertEqual(result.status, 0, result)

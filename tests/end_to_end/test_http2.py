@@ -10,8 +10,9 @@ from twisted.internet.threads import deferToThread
 
 from orchtw.testing.kubectl import Kubectl
 from tests.end_to_end.agent_case import AgentCase
-from tests.end_to_end.case import NO_KUBECTL, reactor
+from tests.end_to_end.case import NO_KUBECTL
 from tests.end_to_end.client import tls_context
+from tests.forked import forking
 from tests.serving.authorities import connect
 from tests.serving.http2.client import BlockingClient
 
@@ -65,7 +66,7 @@ class MultiplexedTests(AgentCase):
         """kubectl watches, applies, reads logs and runs commands: these over connections of HTTP/1.1."""
         if NO_KUBECTL:
             self.skipTest(NO_KUBECTL)
-        kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp(), {"GODEBUG": "http2debug=1"})
+        kubectl = Kubectl(forking, self.server.kubeconfig, self.mktemp(), {"GODEBUG": "http2debug=1"})
         here = f"--namespace={self.namespace}"
         pod = await self.new_pod()
         await self.set_status("pods", pod, {"phase": "Running"})

@@ -8,8 +8,9 @@ from typing import Any
 from twisted.internet.threads import deferToThread
 
 from orchtw.testing.kubectl import Kubectl
-from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
+from tests.end_to_end.case import NO_KUBECTL, ServerCase
 from tests.end_to_end.test_public_client import kubernetes
+from tests.forked import forking
 
 BURST = 150
 """Writes at a time: more than the 100 events that are kept however old they are (reference WATCH-4)."""
@@ -137,7 +138,7 @@ class InformerTests(ServerCase):
 
     async def test_kubectl_wait(self) -> None:
         """`kubectl wait` sees the end of an object through a storm of writes and compactions."""
-        kubectl = Kubectl(reactor, self.server.kubeconfig, os.path.abspath(self.mktemp()))
+        kubectl = Kubectl(forking, self.server.kubeconfig, os.path.abspath(self.mktemp()))
         await deferToThread(self.write, "awaited", 0)
         waiting = kubectl.start(
             f"--namespace={self.namespace}", "--v=6", "wait", "--for=delete", "configmap/awaited", "--timeout=60s"

@@ -9,8 +9,8 @@ from typing import Any
 from orchtw.testing.kubectl import Kubectl
 from orchtw.wire.objects import Object
 from tests.emulated import since
-from tests.end_to_end.case import reactor
 from tests.end_to_end.kubectl_case import KubectlCase
+from tests.forked import forking
 
 RBAC = "rbac.authorization.k8s.io"
 TOKENS = Path("auth-tokens.csv")
@@ -41,7 +41,7 @@ class AuthCase(KubectlCase):
             "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", "namespace": self.namespace}}],
             "users": [{"name": "u", "user": {"token": "carl-token"}}],
         }))  # fmt: skip
-        return Kubectl(reactor, path, self.mktemp())
+        return Kubectl(forking, path, self.mktemp())
 
     async def give(self, kind: str, *rules: Object, group: str = "qa") -> str:
         """A role of that kind for a group, bound where it is; its name."""

@@ -8,7 +8,7 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess
-from tests.end_to_end.case import NO_KUBECTL, reactor
+from tests.end_to_end.case import NO_KUBECTL
 from tests.forked import forking
 
 # What kubectl sends again each time, to any server: lists that merge as a whole and that the server has completed
@@ -46,7 +46,7 @@ class ManifestTests(TestCase):
         self.server = ServerProcess(forking, self.mktemp(), "--vocabulary=kubernetes", "--allow-privileged")
         await self.server.start()
         self.addCleanup(self.server.terminate)
-        self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
+        self.kubectl = Kubectl(forking, self.server.kubeconfig, self.mktemp())
 
     async def apply(self, *flags: str) -> list[str]:
         """Return the line about each object."""

@@ -10,10 +10,11 @@ from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess
 from orchtw.testing.start_failed import StartFailed
 from orchtw.wire.objects import Object
-from tests.end_to_end.case import NO_KUBECTL, reactor
+from tests.end_to_end.case import NO_KUBECTL
 from tests.end_to_end.client import Client
 from tests.end_to_end.minimal import signing_request
 from tests.end_to_end.test_start import ProcessCase
+from tests.forked import forking
 
 APPLY = {"Content-Type": "application/apply-patch+yaml"}
 DEPLOYMENT = "/apis/apps/v1/namespaces/shop/deployments/web"
@@ -186,7 +187,7 @@ class OtherVocabularyTests(ProcessCase):
         """`kubectl` reads every kind."""
         if NO_KUBECTL:
             return
-        kubectl = Kubectl(reactor, server.kubeconfig, self.mktemp())
+        kubectl = Kubectl(forking, server.kubeconfig, self.mktemp())
         kinds = "deploy,cm,sa,secret,po,role,rolebinding,hpa,svc,endpointslices"
         shown = await kubectl.run("get", kinds, "--all-namespaces", "-o", "name")
         self.assertEqual(shown.status, 0, shown)

@@ -114,7 +114,7 @@ class KubectlTests(ServerCase):
 
     async def test_quota(self) -> None:
         """`kubectl` makes a quota, shows what is used, and is refused what does not fit."""
-        kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
+        kubectl = Kubectl(forking, self.server.kubeconfig, self.mktemp())
 
         async def run(*arguments: str) -> Any:
             return await kubectl.run(f"--namespace={self.namespace}", *arguments)

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from orchtw.testing.kubectl import Kubectl, Result
-from tests.end_to_end.case import reactor
 from tests.end_to_end.kubectl_case import KubectlCase
+from tests.forked import forking
 
 TOKENS = Path("rbac-tokens.csv")
 HELD = (
@@ -42,7 +42,7 @@ class RbacTests(KubectlCase):
 
     async def bob(self, *arguments: str) -> Result:
         """Return the response to bob."""
-        return await Kubectl(reactor, str(self.bobs.absolute()), self.mktemp()).run(*arguments)
+        return await Kubectl(forking, str(self.bobs.absolute()), self.mktemp()).run(*arguments)
 
     async def may(self, *question: str) -> str:
         """Return bob's rules by a review."""

@@ -17,6 +17,7 @@ from orchtw.testing import kubectl
 from orchtw.wire.objects import Object
 from tests.emulated import since
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
+from tests.forked import forking
 
 kubernetes: Any
 try:
@@ -154,7 +155,7 @@ class KubectlTests(AccountCase):
     async def test_create_token(self) -> None:
         """`kubectl create token` gives a token that authenticates (AUTHN-28)."""
         await self.created(self.core("serviceaccounts"), {"metadata": {"name": "app"}})
-        tool = kubectl.Kubectl(reactor, self.server.kubeconfig, self.mktemp())
+        tool = kubectl.Kubectl(forking, self.server.kubeconfig, self.mktemp())
         result = await tool.run("create", "token", "app", "-n", self.namespace, "--duration=20m")
         self.assertEqual(result.status, 0, result.errors)
         asked = {"spec": {"token": result.output.strip()}}
@@ -167,7 +168,7 @@ class KubectlTests(AccountCase):
         """`--audience`, `--bound-object-kind` and the others of `kubectl create token` (AUTHN-28, AUTHN-29)."""
         await self.created(self.core("serviceaccounts"), {"metadata": {"name": "app"}})
         secret = await self.created(self.core("secrets"), {"metadata": {"name": "s"}})
-        tool = kubectl.Kubectl(reactor, self.server.kubeconfig, self.mktemp())
+        tool = kubectl.Kubectl(forking, self.server.kubeconfig, self.mktemp())
         bound = ("--bound-object-kind=Secret", "--bound-object-name=s")
         command = ("create", "token", "app", "-n", self.namespace, "--audience=vault", *bound)
         result = await tool.run(*command, f"--bound-object-uid={secret['metadata']['uid']}")

@@ -20,6 +20,7 @@ from tests.end_to_end.case import reactor
 from tests.end_to_end.client import tls_context
 from tests.end_to_end.kubectl_case import KubectlCase
 from tests.end_to_end.websocket_client import Closed, WebSocketClient
+from tests.forked import forking
 
 LOOKS = 600
 
@@ -81,7 +82,7 @@ class SimulatedPodsTests(KubectlCase):
         self.assertEqual(await self.run_ok("logs", "shell"), "hello\n")
         for way in ("true", "false"):
             variables = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": way}
-            self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp(), variables)
+            self.kubectl = Kubectl(forking, self.server.kubeconfig, self.mktemp(), variables)
             result = await self.run_any("exec", "shell", "--", "sh", "-c", "echo out; echo err >&2; exit 3")
             self.assertEqual((result.status, result.output), (3, "out\n"), result)
             self.assertTrue(result.errors.startswith("err\n"), result)
