@@ -76,7 +76,7 @@ from orchtw.rules.contests import Contests
 from orchtw.serving.listener import bind, make_sure_free
 from orchtw.storage.store import Store
 from orchtw.writes.admissions import Admissions
-from orchtw.writes.deletion import Deletion
+from orchtw.writes.delete import Deletion
 from orchtw.writes.gate import WriteGate
 from orchtw.writes.write_path import WritePath
 

@@ -57,7 +57,7 @@ from orchtw.verbs.context import Kinds, Reading, WatchTimes, Writing
 from orchtw.verbs.handler import Endpoint, ResourceHandler, Virtual
 from orchtw.verbs.subject_access_review import Reviews
 from orchtw.writes.admissions import Admissions
-from orchtw.writes.deletion import Deletion
+from orchtw.writes.delete import Deletion
 from orchtw.writes.write_path import WritePath
 
 

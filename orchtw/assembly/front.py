@@ -33,7 +33,7 @@ from orchtw.rules.origins import AllowedOrigins
 from orchtw.serving.edge import Decline
 from orchtw.serving.edge import Screen as ScreenHeads
 from orchtw.writes.admissions import Admissions
-from orchtw.writes.deletion import Deletion
+from orchtw.writes.delete import Deletion
 from orchtw.writes.write_path import WritePath
 
 

@@ -25,7 +25,7 @@ from orchtw.registry.permissions import Permissions
 from orchtw.storage.metrics import StoreTimes
 from orchtw.values.uuids import new_uuid
 from orchtw.writes.admissions import Admissions
-from orchtw.writes.deletion import Deletion
+from orchtw.writes.delete import Deletion
 from orchtw.writes.gate import WriteGate
 from orchtw.writes.object_interfaces import ServedSurface
 from orchtw.writes.write_path import Annotate, WritePath

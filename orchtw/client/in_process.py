@@ -35,7 +35,7 @@ from orchtw.watch.entry import Entry
 from orchtw.watch.event_log import Event
 from orchtw.watch.selection import Selection
 from orchtw.wire.objects import Object
-from orchtw.writes.deletion import Deletion
+from orchtw.writes.delete import Deletion
 from orchtw.writes.write_path import WritePath
 
 DELETES_AT_A_TIME = 64

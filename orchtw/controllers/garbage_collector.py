@@ -27,7 +27,7 @@ from orchtw.responses.slices import Steps
 from orchtw.rules.options import DeleteOptions, Propagation
 from orchtw.schema.kinds import GroupKind
 from orchtw.wire.objects import Object
-from orchtw.writes.deletion import FOREGROUND, ORPHAN
+from orchtw.writes.propagation import FOREGROUND, ORPHAN
 
 DISCOVERY_PERIOD_S = 30.0
 DISCOVERY_DELAY_S = 0.1

@@ -14,7 +14,7 @@ import msgspec
 
 from orchtw.client.interface import Resource
 from orchtw.client.owner_references import OwnerMetadata, OwnerReference
-from orchtw.writes.deletion import FOREGROUND, ORPHAN
+from orchtw.writes.propagation import FOREGROUND, ORPHAN
 
 PART_NODES: Final = 256
 

@@ -19,7 +19,7 @@ from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.storage.cache.watch_cache import Cacher
 from orchtw.storage.store import Store
-from orchtw.writes.deletion import Deletion
+from orchtw.writes.delete import Deletion
 from orchtw.writes.write_path import WritePath
 
 

@@ -19,7 +19,7 @@ from orchtw.verbs.delete import read_options
 from orchtw.verbs.list import options_of, selection_of
 from orchtw.verbs.list_state import state_of
 from orchtw.watch.entry import Entry
-from orchtw.writes.deletion import Deletion
+from orchtw.writes.delete import Deletion
 
 AT_A_TIME: Final = 32
 """Objects on their way to the store at a time: some milliseconds of work between two turns of the reactor."""

@@ -187,7 +187,7 @@ class BatchTests(case.EntryCase):
         38: Stored(
             change={"spec.parallelism": 5, "status.active": 5}, expected={"spec.parallelism": 1, "status.active": 5}
         ),
-        39: Shown("tests.writes.test_deletion.PropagationTests.test_kinds_that_orphan"),
+        39: Shown("tests.writes.test_delete.PropagationTests.test_kinds_that_orphan"),
         40: workloads.warned(),
         41: Shown(f"{__name__}.BatchTests.test_deletion_warns"),
         42: Refused(change={"metadata.name": "a" * 53}, accepts={"metadata.name": "a" * 52}),
@@ -245,7 +245,7 @@ class BatchTests(case.EntryCase):
             Stored(on="update", change={"spec.timeZone": "Europe/Berlin"}, expected={"spec.timeZone": GONE}),
             Shown("tests.registry.groups.batch.test_jobs.CronJobTests.test_stored_zone"),
         ],
-        63: Shown("tests.writes.test_deletion.PropagationTests.test_kinds_that_orphan"),
+        63: Shown("tests.writes.test_delete.PropagationTests.test_kinds_that_orphan"),
         64: Warned(
             change={f"{JOB_SPEC}.template.spec.nodeSelector": BETA_OS},
             text=f"{JOB_SPEC}.template.spec.nodeSelector[beta.orch.io/os]",

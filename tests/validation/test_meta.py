@@ -38,8 +38,8 @@ from tests.validation.paths import changed
 from tests.verbs.served import APPLY, MERGE
 
 DELETION = "tests.end_to_end.test_deletion.DeleteTests"
-GRACE = "tests.writes.test_deletion.GraceTests"
-PROPAGATION = "tests.writes.test_deletion.PropagationTests"
+GRACE = "tests.writes.test_delete.GraceTests"
+PROPAGATION = "tests.writes.test_delete.PropagationTests"
 OPTIONS = "tests.rules.test_options"
 KIND_TRAITS = "tests.registry.test_kinds.TraitsTests"
 NAMES = "tests.validation.test_names"

@@ -15,7 +15,7 @@ from orchtw.registry.write import Write
 from orchtw.request import UserInfo
 from orchtw.rules.options import DeleteOptions
 from orchtw.storage.cache.freshness import MOST_RECENT
-from orchtw.writes.deletion import Deletion
+from orchtw.writes.delete import Deletion
 from orchtw.writes.write_path import WritePath
 
 AT_A_TIME = 64

@@ -25,7 +25,7 @@ from orchtw.storage.cache.watch_cache import Cacher
 from orchtw.storage.store import Change, KeyValue, Op, Page, Store, Subscription, WriteOutcome
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admissions
-from orchtw.writes.deletion import Deletion
+from orchtw.writes.delete import Deletion
 from orchtw.writes.object_interfaces import ServedSurface
 from orchtw.writes.write_path import WritePath
 from tests.client.world import MemoryStore, surface

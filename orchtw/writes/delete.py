@@ -1,4 +1,4 @@
-"""Deletion: finalizers, grace periods and preconditions from the request to the removal (reference DEL-4)."""
+"""Deletion: preconditions, finalizers and grace periods, from the request to the removal (reference DEL-4)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from orchtw.storage.cache.resource import DamagedObject
 from orchtw.values.causes import invalid
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
+from orchtw.writes.propagation import deletion_finalizers
 from orchtw.writes.write_path import MAX_ATTEMPTS, WritePath
-
-ORPHAN = "orphan"
-FOREGROUND = "foregroundDeletion"
 
 LONGEST_GRACE_S = (2**63 - 1) // 10**9
 """Longest grace period: 292 years, the longest of Go's durations; a longer one is cut to it."""
@@ -126,7 +124,9 @@ class Deletion:
     def _terminating(self, write: Write, options: DeleteOptions, old: Object) -> Object | None:
         """Return the object with its marks of termination; None: nothing holds it; `old` itself: nothing changes."""
         strategy = write.target.strategy
-        finalizers = self._finalizers(write, options, old["metadata"].get("finalizers") or [])
+        finalizers = old["metadata"].get("finalizers") or []
+        if self._collects_garbage:
+            finalizers = deletion_finalizers(write, options, finalizers)
         grace_s = self._grace_s(write, options, old)
         held = bool(finalizers) or strategy.holds_removal(old)
         if not held and grace_s == 0:
@@ -162,23 +162,6 @@ class Deletion:
         else:
             meta.pop("finalizers", None)
 
-    def _finalizers(self, write: Write, options: DeleteOptions, present: list[str]) -> list[str]:
-        """Return the finalizers after applying the propagation policy (reference DEL-5)."""
-        if not self._collects_garbage:
-            return present
-        resource = write.target.resource
-        policy = options.propagation or _from_orphan_dependents(options.orphan_dependents)
-        if not write.target.strategy.traits.collected:
-            policy = "Background"
-        chosen = ORPHAN in present or FOREGROUND in present
-        if not policy and not chosen and resource.version in write.target.strategy.traits.orphans_in:
-            policy = "Orphan"
-        if not policy:
-            return present
-        wanted = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(policy)
-        kept = [finalizer for finalizer in present if finalizer not in (ORPHAN, FOREGROUND) or finalizer == wanted]
-        return kept if wanted is None or wanted in kept else [*kept, wanted]
-
     @staticmethod
     def _check_preconditions(write: Write, options: DeleteOptions, meta: dict[str, Any]) -> None:
         strategy = write.target.strategy
@@ -187,8 +170,3 @@ class Deletion:
             raise strategy.precondition_failed(write.name, "UID", uid, meta["uid"])
         if version is not None and version != meta["resourceVersion"]:
             raise strategy.precondition_failed(write.name, "ResourceVersion", version, meta["resourceVersion"])
-
-
-def _from_orphan_dependents(orphan: bool | None) -> str:
-    """Return the policy that the deprecated `orphanDependents` stands for."""
-    return "" if orphan is None else "Orphan" if orphan else "Background"

@@ -9,7 +9,8 @@ from orchtw.registry.metadata import rfc3339
 from orchtw.rules.options import DeleteOptions
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.wire.objects import Object
-from orchtw.writes.deletion import FOREGROUND, LONGEST_GRACE_S, ORPHAN, Deletion
+from orchtw.writes.delete import LONGEST_GRACE_S, Deletion
+from orchtw.writes.propagation import FOREGROUND, ORPHAN
 from tests.registry.unchecked import without_rules
 from tests.registry.writing import Rival, WriteTestCase
 
