@@ -11,7 +11,7 @@ import msgspec
 from orchtw.assembly.foundation import Foundation
 from orchtw.endpoints.paths import Endpoint
 from orchtw.metrics.series import ShownFamily
-from orchtw.writes.write_path import Annotate
+from orchtw.writes.steps import Annotate
 
 
 class RecorderPart(Protocol):

@@ -28,7 +28,8 @@ from orchtw.writes.admissions import Admissions
 from orchtw.writes.delete import Deletion
 from orchtw.writes.gate import WriteGate
 from orchtw.writes.object_interfaces import ServedSurface
-from orchtw.writes.write_path import Annotate, WritePath
+from orchtw.writes.steps import Annotate
+from orchtw.writes.write_path import WritePath
 
 NAMES: Final = 8
 """Names that are tried for an object whose name is generated (reference WRITE-30)."""

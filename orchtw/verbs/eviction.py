@@ -22,7 +22,7 @@ from orchtw.verbs.get import find_most_recent
 from orchtw.verbs.request_bodies import read
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
-from orchtw.writes.write_path import MAX_ATTEMPTS
+from orchtw.writes.steps import MAX_ATTEMPTS
 
 MAX_DISRUPTED_PODS = 2000
 """Most evictions that a budget's controller has not seen yet."""

@@ -17,7 +17,8 @@ from orchtw.values.causes import invalid
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 from orchtw.writes.propagation import deletion_finalizers
-from orchtw.writes.write_path import MAX_ATTEMPTS, WritePath
+from orchtw.writes.steps import MAX_ATTEMPTS
+from orchtw.writes.write_path import WritePath
 
 LONGEST_GRACE_S = (2**63 - 1) // 10**9
 """Longest grace period: 292 years, the longest of Go's durations; a longer one is cut to it."""
@@ -41,6 +42,7 @@ class Deletion:
 
     def __init__(self, writes: WritePath, *, collects_garbage: bool) -> None:
         self._writes = writes
+        self._removal = writes.removal
         self._collects_garbage = collects_garbage
 
     @property
@@ -94,7 +96,7 @@ class Deletion:
             raise damage
         stored = write.target.stored
         live = stored.placeholder(write.namespace, write.name, damage.revision)
-        await self._writes.admit_delete(write, live, stored.load(live), options)
+        await self._removal.admit(write, live, stored.load(live), options)
         deleted = await self._remove(write, live, None)
         if deleted is None:
             raise modified(write)
@@ -103,10 +105,10 @@ class Deletion:
     async def _try_delete(self, write: Write, options: DeleteOptions, live: Entry) -> Deleted | None:
         """Make one attempt; None: another writer was faster and it may be repeated."""
         # 1. Preconditions come before admission: plugins and webhooks are not asked in vain.
-        old = await self._writes.load(write, live)
+        old = await self._removal.load(write, live)
         self._check_preconditions(write, options, old["metadata"])
         # 2. Admission, which may refuse, but changes nothing.
-        await self._writes.admit_delete(write, live, old, options)
+        await self._removal.admit(write, live, old, options)
         # 3. Finalizers and the grace period: an object that something holds is marked and stays.
         new = self._terminating(write, options, old)
         # 4. Compare and swap, with the revision that was read in 1: removal, or the marks.
@@ -114,11 +116,11 @@ class Deletion:
             return await self._remove(write, live, old)
         if new is old:
             return Deleted(live, gone=False)
-        entry = await self._writes.terminate(write, live, new, old)
+        entry = await self._removal.terminate(write, live, new, old)
         return None if entry is None else Deleted(entry, gone=False)
 
     async def _remove(self, write: Write, live: Entry, old: Object | None) -> Deleted | None:
-        outcome = await self._writes.remove(write, live, old)
+        outcome = await self._removal.remove(write, live, old)
         return Deleted(live, gone=True) if outcome.revision else None
 
     def _terminating(self, write: Write, options: DeleteOptions, old: Object) -> Object | None:

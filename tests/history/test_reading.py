@@ -178,7 +178,7 @@ class OffTests(RecordingCase):
     async def test_off(self) -> None:
         """Without the flag there is nothing: no path, no recorder, no metrics, and no change of the notes."""
         self.assertIsNone(self.server.instance.lifecycle.record)
-        self.assertIsNone(self.server.instance.writes._annotate)
+        self.assertIsNone(self.server.instance.writes._steps._annotate)
         for path in (PATH, AT, DIFF):
             self.assertEqual((await self.server.request("GET", path)).code, 404)
         self.assertNotIn(b"orchtw_history", (await self.asked("GET", "/metrics")).body)

@@ -1,260 +1,120 @@
-"""The loop of every write, over a store in memory (reference WRITE-2, WRITE-5, WRITE-9)."""
+"""Entrance of all writes: the gate, and changes that come into force later than they are stored."""
 
 from __future__ import annotations
 
-from orchtw.errors import AlreadyExists, BadRequest, Conflict, Invalid, NotFound
+from collections.abc import Awaitable
+from typing import Any
+
+from twisted.internet.defer import Deferred, ensureDeferred
+
+from orchtw.errors import TooManyRequests
+from orchtw.registry.field_ownership import FieldOwnership
+from orchtw.registry.offload import Offload
+from orchtw.registry.write import Written
+from orchtw.request import Peer, Request
+from orchtw.rules.options import DeleteOptions
+from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
-from orchtw.writes import drafts, write_path
-from tests.registry.writing import Rival, WriteTestCase
+from orchtw.writes.delete import Deletion
+from orchtw.writes.gate import WriteGate
+from orchtw.writes.write_path import WritePath
+from tests.registry.writing import WriteTestCase
 
 
-class CreateTests(WriteTestCase):
-    def test_stored(self) -> None:
-        """The server makes up UID and time of creation; the answer is what the store has."""
-        made = self.config_map()
-        self.assertEqual(made, self.live())
-        meta = made["metadata"]
-        self.assertEqual((meta["namespace"], meta["creationTimestamp"]), ("a", "2023-11-14T22:13:20Z"))
-        self.assertTrue(meta["uid"])
-        self.assertEqual(meta["resourceVersion"], str(self.world.store.now))
+class GateTests(WriteTestCase):
+    """Creates, updates and deletions before and after the state of the store is brought back."""
 
-    def test_exists(self) -> None:
-        """A name that is taken is a 409, and the object stays."""
-        made = self.config_map()
-        error = self.assertRaises(AlreadyExists, self.config_map)
-        self.assertEqual(error.message, 'configmaps "x" already exists')
-        self.assertEqual(self.live(), made)
-
-    def test_generated_name(self) -> None:
-        """A name is made of generateName; one that is taken by chance is a 409 that says so, without another try."""
-        self.patch(drafts, "generate_name", lambda base, random: f"{base}12345")
-        made = self.create({"metadata": {"generateName": "web-"}})
-        self.assertEqual(made["metadata"]["name"], "web-12345")
-        before = self.world.store.now
-        error = self.assertRaises(AlreadyExists, self.create, {"metadata": {"generateName": "web-"}})
-        self.assertIn("the server was not able to generate a unique name", error.message)
-        self.assertEqual(self.world.store.now, before)
-
-    def test_no_name(self) -> None:
-        """Neither name nor generateName is a 422."""
-        error = self.assertRaises(Invalid, self.create, {"metadata": {}})
-        self.assertIn("name or generateName is required", error.message)
-
-    def test_other_namespace(self) -> None:
-        """An object of another namespace than the request's is a 400."""
-        self.assertRaises(BadRequest, self.create, {"metadata": {"name": "x", "namespace": "b"}})
-
-    def test_version(self) -> None:
-        """An object that names a version cannot be new: 400."""
-        self.assertRaises(BadRequest, self.create, {"metadata": {"name": "x", "resourceVersion": "3"}})
-
-    def test_missing_namespace(self) -> None:
-        """Nothing is created where there is no namespace: 404."""
-        error = self.assertRaises(NotFound, self.create, {"metadata": {"name": "x"}}, namespace="nope")
-        self.assertEqual(error.message, 'namespaces "nope" not found')
-
-    def test_no_deletion(self) -> None:
-        """A new object is not terminating, whatever it says."""
-        meta = {"name": "x", "deletionTimestamp": "2020-01-01T00:00:00Z", "deletionGracePeriodSeconds": 3}
-        self.assertEqual(
-            set(self.create({"metadata": meta})["metadata"]),
-            {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"},
+    def setUp(self) -> None:
+        """A write path behind a gate, and two objects."""
+        super().setUp()
+        self.config_map("x")
+        self.config_map("z")
+        self.gate = WriteGate(self.world.clock)
+        world, plain = self.world, self.writes
+        ownership, offload = FieldOwnership(world.targets, world.naming), Offload(world.clock)
+        self.writes = WritePath(
+            world.store, plain._admissions, plain._stamp, world.random, ownership, offload, gate=self.gate
         )
+        self.deletion = Deletion(self.writes, collects_garbage=True)
 
-    def test_dry_run(self) -> None:
-        """A dry run answers with the object, without a version, and stores nothing; a taken name is a 409."""
+    def begin_create(self) -> Deferred[Entry]:
+        """Begin to create a second object."""
+        obj = self.canonical(self.maps, {"metadata": {"name": "y"}})
+        return ensureDeferred(self.writes.create(self.write(self.maps), obj))
+
+    def begin_update(self) -> Deferred[Written]:
+        """Begin to change the object."""
+        write = self.write(self.maps, "x", from_live=True)
+        return ensureDeferred(self.writes.update(write, lambda live: {**(live or {}), "data": {"key": "new"}}))
+
+    def test_closed(self) -> None:
+        """Behind a closed gate nothing is created, changed or deleted; once it opens the writes go on."""
+        self.successResultOf(ensureDeferred(self.gate.close(1)))
         before = self.world.store.now
-        made = self.create({"metadata": {"name": "x"}}, dry_run=True)
-        self.assertNotIn("resourceVersion", made["metadata"])
-        self.assertTrue(made["metadata"]["uid"])
-        self.assertEqual((self.live(), self.world.store.now), (None, before))
+        deleting = ensureDeferred(self.deletion.delete(self.write(self.maps, "z"), DeleteOptions()))
+        writing: list[Deferred[Any]] = [self.begin_create(), self.begin_update(), deleting]
+        self.world.settle()
+        self.assertEqual(self.world.store.now, before)
+        self.gate.open()
+        self.world.settle()
+        for each in writing:
+            self.successResultOf(each)
+        self.assertEqual((self.data(), self.live("z"), self.world.store.now), ({"key": "new"}, None, before + 3))
+
+    def test_opened_meanwhile(self) -> None:
+        """A create that the state was brought back under is a 429: its checks were of another state."""
+        waiting: Deferred[None] = Deferred()
+        self.plugin.check = lambda attributes: waiting
+        creating = self.begin_create()
+        closing = ensureDeferred(self.gate.close(1))
+        self.world.settle(2)
+        self.successResultOf(closing)
+        self.gate.open()
+        waiting.callback(None)
+        self.failureResultOf(creating, TooManyRequests)
+        self.assertIsNone(self.live("y"))
+
+
+class InForceTests(WriteTestCase):
+    """Kinds whose objects take effect on this server later than they are stored."""
+
+    def setUp(self) -> None:
+        """A kind whose changes are in force when the test says so."""
+        super().setUp()
         self.config_map()
-        self.assertRaises(AlreadyExists, self.create, {"metadata": {"name": "x"}}, dry_run=True)
+        self.waiting: list[Deferred[None]] = []
+        self.maps.stored.in_force = self.in_force
+        self.addCleanup(setattr, self.maps.stored, "in_force", None)
 
+    def in_force(self, entry: Entry) -> Awaitable[None]:
+        """Return when an object is in force."""
+        self.waiting.append(Deferred())
+        return self.waiting[-1]
 
-class UpdateTests(WriteTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.made = self.config_map()
-
-    def changed(self, **meta: object) -> Object:
-        return {**self.made, "metadata": {**self.made["metadata"], **meta}, "data": {"key": "new"}}
-
-    def test_stored(self) -> None:
-        """The wanted object replaces the live one; identity and times of the server's stay."""
-        written = self.put(self.changed(creationTimestamp="2020-01-01T00:00:00Z"))
-        after = self.live()
-        assert after is not None
-        self.assertEqual(self.maps.load(written.entry), after)
-        self.assertFalse(written.created)
-        self.assertEqual(after["data"], {"key": "new"})
-        for key in ("uid", "creationTimestamp"):
-            self.assertEqual(after["metadata"][key], self.made["metadata"][key])
-
-    def test_nothing_to_do(self) -> None:
-        """A write that changes nothing ends before the store and keeps the version."""
-        before = self.world.store.now
-        written = self.put(self.made)
-        self.assertEqual((self.world.store.now, written.entry.revision), (before, before))
-
-    def test_lost_race(self) -> None:
-        """A write without a version that was overtaken is made again from the newer object: nothing is lost."""
-        self.plugin.mutate = Rival(lambda: self.label(by="rival"))
-        self.set_data("new")
-        after = self.live()
-        assert after is not None
-        self.assertEqual((after["metadata"]["labels"], after["data"]), ({"by": "rival"}, {"key": "new"}))
-
-    def test_lost_race_with_version(self) -> None:
-        """One that names the version it was made from is a 409, also if it is overtaken on its way."""
-        self.plugin.check = Rival(lambda: self.label(by="rival"))
-        error = self.assertRaises(Conflict, self.put, self.changed())
-        self.assertIn("the object has been modified", error.message)
-        self.assertEqual(self.data(), {"key": "old"})
-
-    def test_stale_version(self) -> None:
-        """A version that is not the live one's is a 409; one that is not a number a 400."""
-        self.assertRaises(Conflict, self.put, self.changed(resourceVersion="1"))
-        self.assertRaises(BadRequest, self.put, self.changed(resourceVersion="one"))
-
-    def test_version_required(self) -> None:
-        """Some kinds ask for the version of an update: 422 without."""
-        leases = self.target("leases", "coordination.orch.io/v1")
-        self.create({"metadata": {"name": "l"}}, leases)
-        error = self.assertRaises(Invalid, self.put, {"metadata": {"name": "l"}}, leases)
-        self.assertIn("must be specified for an update", error.message)
-
-    def test_other_uid(self) -> None:
-        """An object of another UID is a 409: the name stands for something else now."""
-        error = self.assertRaises(Conflict, self.put, self.changed(uid="other"))
-        self.assertIn("Precondition failed: UID in precondition: other", error.message)
-
-    def test_other_name(self) -> None:
-        """An object of another name or namespace than the request's is a 400."""
-        for meta in ({"name": "y"}, {"namespace": "b"}, {"name": ""}):
-            self.assertRaises(BadRequest, self.update, lambda live, meta=meta: self.changed(**meta))
-
-    def test_overtaken_by_a_delete(self) -> None:
-        """An object that is deleted meanwhile is a 404."""
-        client, maps = self.world.client, self.world.resource("configmaps")
-        self.plugin.check = Rival(lambda: client.delete(maps, "a", "x"))
-        self.assertRaises(NotFound, self.set_data, "new")
-        self.assertIsNone(self.live())
-
-    def test_no_end(self) -> None:
-        """A write that is always overtaken gives up: 409."""
-        self.patch(write_path, "MAX_ATTEMPTS", 3)
-        counts = iter(range(10))
-        self.plugin.check = Rival(lambda: self.label(count=str(next(counts))), times=10)
-        self.assertRaises(Conflict, self.set_data, "new")
-        self.assertEqual(next(counts), 3)
-
-    def test_dry_run(self) -> None:
-        """A dry run answers with the change, at the live version, and stores nothing."""
-        before = self.world.store.now
-        written = self.set_data("new", dry_run=True)
-        self.assertEqual(self.maps.load(written.entry)["data"], {"key": "new"})
-        self.assertEqual(written.entry.revision, before)
-        self.assertEqual((self.data(), self.world.store.now), ({"key": "old"}, before))
-
-    def test_missing(self) -> None:
-        """There is nothing to update: 404, unless the kind's PUT creates."""
-        self.assertRaises(NotFound, self.put, {"metadata": {"name": "nope"}})
-
-
-class CreateByUpdateTests(WriteTestCase):
-    """Kinds whose PUT creates (reference WRITE-9, KIND-8)."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.endpoints = self.target("endpoints")
-
-    def subsets(self, address: str, **meta: str) -> Object:
-        subset = {"addresses": [{"ip": address}], "ports": [{"port": 80}]}
-        return {"metadata": {"name": "e", **meta}, "subsets": [subset]}
-
-    def test_created(self) -> None:
-        """A PUT of a missing object creates it."""
-        written = self.put(self.subsets("10.0.0.1"), self.endpoints)
-        self.assertTrue(written.created)
-        self.assertEqual(self.live("e", self.endpoints), self.endpoints.load(written.entry))
-
-    def test_any_version(self) -> None:
-        """The version of an object that is gone does not matter, its UID does: 409."""
-        self.assertTrue(self.put(self.subsets("10.0.0.1", resourceVersion="7"), self.endpoints).created)
-        self.delete("e", self.endpoints)
-        self.assertRaises(Conflict, self.put, self.subsets("10.0.0.1", uid="u"), self.endpoints)
-
-    def test_overtaken(self) -> None:
-        """When somebody else creates it meanwhile, the PUT becomes an update of that object."""
-        client, endpoints = self.world.client, self.world.resource("endpoints")
-        rival = self.subsets("10.0.0.9", namespace="a")
-        self.plugin.check = Rival(lambda: client.create(endpoints, "a", rival))
-        written = self.put(self.subsets("10.0.0.1"), self.endpoints)
-        self.assertFalse(written.created)
-        found = self.live("e", self.endpoints)
-        assert found is not None
-        self.assertEqual(found["subsets"][0]["addresses"], [{"ip": "10.0.0.1"}])
-
-    def test_subresource(self) -> None:
-        """A sub-resource never creates: 404."""
-        self.assertRaises(NotFound, self.put, {"metadata": {"name": "e"}}, self.endpoints, subresource="status")
-
-
-class FinalizerTests(WriteTestCase):
-    """Updates of objects that wait for their end (reference DEL-11, WRITE-15)."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.config_map(finalizers=["example.com/one", "example.com/two"])
-        self.assertFalse(self.delete())
-
-    def without(self, *finalizers: str, dry_run: bool = False) -> bool:
-        """Take finalizers off; whether the object is gone."""
+    def changing(self, **more: Any) -> Deferred[Written]:
+        """Begin to change the object."""
 
         def change(live: Object | None) -> Object:
             assert live is not None
-            live["metadata"].pop("resourceVersion")
-            kept = [each for each in live["metadata"]["finalizers"] if each not in finalizers]
-            live["metadata"]["finalizers"] = kept
-            return live
+            return {**live, "data": {"key": "new"}}
 
-        self.update(change, from_live=True, dry_run=dry_run)
-        return self.live() is None
+        return ensureDeferred(self.writes.update(self.write(self.maps, "x", from_live=True, **more), change))
 
-    def test_last(self) -> None:
-        """The update that takes the last finalizer off removes the object, and only that one."""
-        self.assertFalse(self.without("example.com/one"))
-        self.assertTrue(self.without("example.com/two"))
+    def test_client(self) -> None:
+        """A client's update is stored at once and answered when it is in force."""
+        request = Request(method="PUT", path="/", query="", headers={}, body=b"", peer=Peer(address="test", port=0))
+        changing = self.changing(request=request)
+        self.world.settle()
+        self.assertNoResult(changing)
+        self.assertEqual(self.data(), {"key": "new"})
+        self.waiting[0].callback(None)
+        self.successResultOf(changing)
 
-    def test_dry_run(self) -> None:
-        """A dry run of it removes nothing."""
-        self.assertFalse(self.without("example.com/one", "example.com/two", dry_run=True))
-
-    def test_no_new_ones(self) -> None:
-        """No finalizers are added to what is terminating: 422."""
-
-        def more(live: Object | None) -> Object:
-            assert live is not None
-            live["metadata"]["finalizers"].append("example.com/three")
-            return live
-
-        error = self.assertRaises(Invalid, self.update, more)
-        self.assertIn("no new finalizers can be added", error.message)
-
-    def test_taken_name(self) -> None:
-        """A create of the same name is told that the object is terminating (reference ERR-6)."""
-        for dry_run in (False, True):
-            error = self.assertRaises(AlreadyExists, self.create, {"metadata": {"name": "x"}}, dry_run=dry_run)
-            self.assertEqual(error.message, 'object is being deleted: configmaps "x" already exists')
-
-    def test_overtaken(self) -> None:
-        """A removal that was overtaken looks again: what the other has added to the object keeps nothing alive."""
-        self.plugin.check = Rival(lambda: self.label(by="rival"))
-        self.assertTrue(self.without("example.com/one", "example.com/two"))
-
-    def test_lives_on(self) -> None:
-        """An object without finalizers that nobody deletes is only changed."""
-        self.without("example.com/one", "example.com/two")
-        self.config_map(finalizers=["example.com/one"])
-        self.assertFalse(self.without("example.com/one"))
+    def test_others(self) -> None:
+        """The server's own updates and dry runs do not wait."""
+        request = Request(method="PUT", path="/", query="", headers={}, body=b"", peer=Peer(address="test", port=0))
+        for more in ({}, {"request": request, "dry_run": True}):
+            changing = self.changing(**more)
+            self.world.settle()
+            self.successResultOf(changing)
+        self.assertEqual(self.waiting, [])
