@@ -20,13 +20,13 @@ from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.outbound.caller import Caller
 from orchtw.registry import reservations
 from orchtw.registry.field_ownership import FieldOwnership
-from orchtw.registry.metadata import Stamp
 from orchtw.registry.permissions import Permissions
 from orchtw.storage.metrics import StoreTimes
 from orchtw.values.uuids import new_uuid
 from orchtw.writes.admissions import Admissions
 from orchtw.writes.delete import Deletion
 from orchtw.writes.gate import WriteGate
+from orchtw.writes.metadata import Stamp
 from orchtw.writes.object_interfaces import ServedSurface
 from orchtw.writes.steps import Annotate
 from orchtw.writes.write_path import WritePath

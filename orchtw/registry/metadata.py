@@ -1,13 +1,10 @@
-"""Server-written metadata: identity, times, versions (reference OBJ-3, OBJ-4)."""
+"""Metadata of stored objects: the order of its keys, fields of the server, annotations (reference OBJ-4, OBJ-5)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
-
-import msgspec
 
 ORDER = (
     "name",
@@ -49,22 +46,6 @@ def ordered(meta: dict[str, Any]) -> dict[str, Any]:
     return {key: meta[key] for key in ORDER if key in meta}
 
 
-class Stamp(msgspec.Struct, frozen=True, kw_only=True):
-    """Sources of generated values: the time in seconds since the epoch and new UIDs."""
-
-    now: Callable[[], float]
-    new_uid: Callable[[], str]
-
-    def timestamp(self) -> str:
-        """Return the present time as metadata holds it."""
-        return rfc3339(int(self.now()))
-
-    def created(self, meta: dict[str, Any]) -> None:
-        """Fill the identity of a new object."""
-        meta["uid"] = self.new_uid()
-        meta["creationTimestamp"] = self.timestamp()
-
-
 def put_annotation(meta: dict[str, Any], key: str, value: str) -> None:
     """Set an annotation at its place among the others."""
     meta["annotations"] = dict(sorted({**(meta.get("annotations") or {}), key: value}.items()))
@@ -78,12 +59,6 @@ def drop_annotation(meta: dict[str, Any], key: str) -> None:
         meta.pop("annotations")
         if kept:
             meta["annotations"] = kept
-
-
-def drop_deletion(meta: dict[str, Any]) -> None:
-    """Take from the metadata of a new object what only a deletion may write."""
-    meta.pop(_DELETION_TIME, None)
-    meta.pop(_GRACE_PERIOD, None)
 
 
 def keep_server_fields(new: dict[str, Any], old: dict[str, Any]) -> None:
@@ -101,10 +76,3 @@ def keep_server_fields(new: dict[str, Any], old: dict[str, Any]) -> None:
         new[_DELETION_TIME] = old[_DELETION_TIME]
     if _GRACE_PERIOD in old and new.get(_GRACE_PERIOD) is None:
         new[_GRACE_PERIOD] = old[_GRACE_PERIOD]
-
-
-def without_version(obj: dict[str, Any]) -> dict[str, Any]:
-    """Return a shallow copy of `obj` whose metadata lacks the version, for comparisons."""
-    meta = dict(obj["metadata"])
-    meta.pop("resourceVersion", None)
-    return {**obj, "metadata": meta}

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from orchtw.apply.managed_fields import with_old_times
 from orchtw.errors import BadRequest, Cause, Invalid, NotFound, ObjectTooLarge, RequestEntityTooLarge
 from orchtw.registry.at_rest import Replaced
 from orchtw.registry.field_ownership import FieldOwnership
@@ -20,7 +19,7 @@ from orchtw.registry.identity import (
     match_place,
     own_metadata,
 )
-from orchtw.registry.metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
+from orchtw.registry.metadata import keep_server_fields, ordered
 from orchtw.registry.sharing import is_intact, may_share, view_of
 from orchtw.registry.stored import Prepared
 from orchtw.registry.target import Target
@@ -31,6 +30,7 @@ from orchtw.schema.validation.metadata import drop_repeated_owners, generate_nam
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admission
+from orchtw.writes.metadata import Stamp, drop_deletion, keep_times, set_owners, without_version
 
 MAX_STORED_BYTES = 3 << 20
 """Bytes of one object as stored: as many as a request may bring, so that many small patches exceed it neither."""
@@ -81,7 +81,7 @@ class Drafts:
         obj = write.target.draft(sent)
         meta = obj["metadata"]
         if write.unowned:
-            _set_owners(meta, None)
+            set_owners(meta, None)
         if admission is not None:
             _warn(write, drop_repeated_owners(meta, admitted=True))
             drop_deletion(meta)
@@ -144,7 +144,7 @@ class Drafts:
         sent = change.wanted if admission is None else admission.outcome()
         new = write.target.draft(sent)
         if write.unowned:
-            _set_owners(new["metadata"], None)
+            set_owners(new["metadata"], None)
         if admission is not None:
             _warn(write, drop_repeated_owners(new["metadata"], admitted=True))
         strategy.drop_dormant(new, old)
@@ -169,7 +169,7 @@ class Drafts:
         if any(new["metadata"].get(key) != prepared["metadata"].get(key) for key in ("name", "namespace")):
             match_place(write, new["metadata"])  # what the sub-resource leaves out is refused all the same
         prepared["metadata"] = dict(prepared["metadata"])
-        _set_owners(prepared["metadata"], new["metadata"].get("managedFields"))
+        set_owners(prepared["metadata"], new["metadata"].get("managedFields"))
         return prepared
 
     def _own(self, write: Write, live: Object | None, wanted: Object) -> None:
@@ -181,7 +181,7 @@ class Drafts:
         if write.manager:
             fields = self._ownership.of(write.target, write.subresource)
             owners = fields.on_update(live, wanted, write.manager, self._stamp.timestamp())
-        _set_owners(wanted["metadata"], owners)
+        set_owners(wanted["metadata"], owners)
 
 
 def _check_create(write: Write, admission: Admission | None, new: Object, sent: Object) -> None:
@@ -229,7 +229,7 @@ def prepared_object(target: Target, obj: Object, live_bytes: int = 0, replaced: 
 
 def prepared_update(target: Target, new: Object, old: Object, live: Entry) -> Prepared | None:
     """Return the new object encoded; None: it equals the live one, which is stored in the current form."""
-    _keep_times(new["metadata"], old["metadata"])
+    keep_times(new["metadata"], old["metadata"])
     stored = target.stored
     as_stored = stored.is_current(live) and not stored.cache.outdated(live.key)
     if without_version(new) == without_version(old) and as_stored:
@@ -248,15 +248,3 @@ def _refuse(write: Write, obj: Object, causes: list[Cause]) -> None:
 def _warn(write: Write, warnings: list[str]) -> None:
     if warnings and write.request is not None:
         write.request.warnings += warnings
-
-
-def _keep_times(new: Object, old: Object) -> None:
-    """Keep the old times of unchanged field owners: a time alone is not a change (reference APPLY-23)."""
-    _set_owners(new, with_old_times(new.get("managedFields"), old.get("managedFields")))
-
-
-def _set_owners(meta: Object, owners: list[Object] | None) -> None:
-    """Set metadata.managedFields as the last key, or remove it."""
-    meta.pop("managedFields", None)
-    if owners:
-        meta["managedFields"] = owners

@@ -11,7 +11,6 @@ from orchtw.apply.field_manager import FieldManager
 from orchtw.metrics.registry import Registry
 from orchtw.naming.naming import Naming
 from orchtw.registry.field_ownership import FieldOwnership
-from orchtw.registry.metadata import Stamp
 from orchtw.registry.offload import Offload
 from orchtw.registry.permissions import Permissions
 from orchtw.registry.stored import Stored
@@ -26,6 +25,7 @@ from orchtw.writes.admissions import Admissions, Settle, Submission, as_it_is
 from orchtw.writes.create import Creation
 from orchtw.writes.drafts import Drafts
 from orchtw.writes.gate import WriteGate
+from orchtw.writes.metadata import Stamp
 from orchtw.writes.removal import Removal
 from orchtw.writes.steps import Annotate, Steps
 from orchtw.writes.update import Update

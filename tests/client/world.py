@@ -23,7 +23,6 @@ from orchtw.naming.naming import Naming
 from orchtw.registry.checks import checks
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.listers.namespaces import Namespaces
-from orchtw.registry.metadata import Stamp
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
@@ -34,6 +33,7 @@ from orchtw.storage.store import Change, KeyValue, Op, Page, Store, Subscription
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admissions
 from orchtw.writes.delete import Deletion
+from orchtw.writes.metadata import Stamp
 from orchtw.writes.object_interfaces import ServedSurface
 from orchtw.writes.write_path import WritePath
 from tests.registry.widgets import versions

@@ -4,42 +4,21 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.registry.metadata import (
-    Stamp,
-    drop_annotation,
-    drop_deletion,
-    keep_server_fields,
-    ordered,
-    put_annotation,
-    without_version,
-)
+from orchtw.registry.metadata import drop_annotation, keep_server_fields, ordered, put_annotation
 from orchtw.wire.objects import Object
 
 DELETION, GRACE = "deletionTimestamp", "deletionGracePeriodSeconds"
 LATER, NOW = "2022-05-04T00:00:00Z", "2022-05-03T00:00:00Z"
 
 
-class NewObjectTests(SynchronousTestCase):
-    """Metadata of new objects."""
-
-    def test_identity(self) -> None:
-        """A new object gets a UID of its own and the time in whole seconds, whatever the client has sent."""
-        stamp = Stamp(now=lambda: 1_651_536_000.9, new_uid=lambda: "fresh")
-        meta: Object = {"uid": "sent", "creationTimestamp": LATER}
-        stamp.created(meta)
-        self.assertEqual(meta, {"uid": "fresh", "creationTimestamp": NOW})
+class OrderTests(SynchronousTestCase):
+    """Order of the keys of stored metadata."""
 
     def test_order(self) -> None:
         """Metadata comes in the order of the release, without fields that are gone and with an empty version."""
         meta = ordered({"labels": {}, "selfLink": "/x", "uid": "u", "resourceVersion": "7", "name": "n"})
         self.assertEqual(list(meta), ["name", "uid", "resourceVersion", "creationTimestamp", "labels"])
         self.assertEqual((meta["resourceVersion"], meta["creationTimestamp"]), ("", None))
-
-    def test_deletion(self) -> None:
-        """The marks of a deletion are taken from a new object."""
-        meta: Object = {"name": "n", DELETION: NOW, GRACE: 30}
-        drop_deletion(meta)
-        self.assertEqual(meta, {"name": "n"})
 
 
 class UpdateTests(SynchronousTestCase):
@@ -64,12 +43,6 @@ class UpdateTests(SynchronousTestCase):
         self.assertEqual(self.kept({DELETION: LATER, GRACE: None}, old), old)
         self.assertEqual(self.kept({GRACE: 5}, old), {DELETION: NOW, GRACE: 5})
         self.assertEqual(self.kept({DELETION: NOW}, {}), {DELETION: NOW})
-
-    def test_without_version(self) -> None:
-        """Two versions of an object are compared without their resourceVersion; the object itself keeps it."""
-        obj = {"metadata": {"name": "n", "resourceVersion": "7"}, "data": {}}
-        self.assertEqual(without_version(obj), {"metadata": {"name": "n"}, "data": {}})
-        self.assertEqual(obj["metadata"]["resourceVersion"], "7")
 
 
 class AnnotationTests(SynchronousTestCase):

@@ -16,7 +16,6 @@ from orchtw.config import Config
 from orchtw.errors import InternalError, ServiceUnavailable
 from orchtw.registry.allocation.services import RECORDS
 from orchtw.registry.field_ownership import FieldOwnership
-from orchtw.registry.metadata import Stamp
 from orchtw.registry.offload import Offload
 from orchtw.registry.reservations import ReservationHost
 from orchtw.registry.targets import Targets
@@ -26,6 +25,7 @@ from orchtw.storage.store import Change, KeyValue, Op, Page, Store, Subscription
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admissions
 from orchtw.writes.delete import Deletion
+from orchtw.writes.metadata import Stamp
 from orchtw.writes.object_interfaces import ServedSurface
 from orchtw.writes.write_path import WritePath
 from tests.client.world import MemoryStore, surface
