@@ -10,7 +10,7 @@ from twisted.logger import Logger
 from orchtw.client.interface import Client, Resource
 from orchtw.client.namespace_end import ends_with_namespace
 from orchtw.errors import StatusError
-from orchtw.registry.metadata import rfc3339
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 NAMESPACE_OF_CLUSTER = "default"

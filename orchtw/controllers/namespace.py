@@ -17,7 +17,7 @@ from orchtw.client.work_queue import Backoff, Retry
 from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.controllers.namespace_conditions import Progress, conditions
 from orchtw.errors import Conflict, MethodNotAllowed, NotFound, StatusError
-from orchtw.registry.metadata import rfc3339
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 FINALIZER_WAIT_S = 15

@@ -9,8 +9,8 @@ import orjson
 
 from orchtw.endpoints.paths import JSON
 from orchtw.errors import BadRequest
-from orchtw.registry.metadata import rfc3339
 from orchtw.request import Request, Response
+from orchtw.values.times import rfc3339
 from orchtw.wire.json_values import loads
 
 PATH: Final = "/debug/state"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 ORDER = (
@@ -28,12 +26,6 @@ KEPT_ON_UPDATE = ("generateName", "uid", "creationTimestamp")
 """Fields that an update cannot change: the stored value silently stays."""
 
 _DELETION_TIME, _GRACE_PERIOD = "deletionTimestamp", "deletionGracePeriodSeconds"
-
-
-@lru_cache(maxsize=64)
-def rfc3339(second: int) -> str:
-    """Return seconds since the epoch as RFC 3339 text in UTC."""
-    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def ordered(meta: dict[str, Any]) -> dict[str, Any]:

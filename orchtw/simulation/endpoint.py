@@ -10,9 +10,9 @@ from twisted.internet.defer import DeferredLock
 
 from orchtw.endpoints.paths import JSON
 from orchtw.errors import BadRequest, ServiceUnavailable
-from orchtw.registry.metadata import rfc3339
 from orchtw.request import Request, Response
 from orchtw.simulation.clock import SimulationClock
+from orchtw.values.times import rfc3339
 from orchtw.wire.json_values import loads
 
 PATH: Final = "/debug/simulation"

@@ -54,6 +54,12 @@ def time_text(seconds: int) -> str | None:
     return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:19] + "Z"
 
 
+@lru_cache(maxsize=64)
+def rfc3339(second: int) -> str:
+    """Return RFC 3339 text in UTC with seconds, as the server writes its own times. Raises ValueError."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def micro_time_text(seconds: int, microseconds: int) -> str | None:
     """Return RFC 3339 text in UTC with six fractional digits; None for the zero time."""
     whole = time_text(seconds)

@@ -13,7 +13,6 @@ import msgspec
 from orchtw.authn.method import TokenReviewer
 from orchtw.authz.decision import Authorizer, Decision, UserRules
 from orchtw.errors import BadRequest, Cause, Invalid, Unauthorized
-from orchtw.registry.metadata import rfc3339
 from orchtw.registry.offload import Offload
 from orchtw.request import Request, RequestInfo, Response, UserInfo
 from orchtw.responses.accept import Acceptance
@@ -23,6 +22,7 @@ from orchtw.rules.options import create_options
 from orchtw.rules.selector_attributes import selector_texts
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.kind_codec import KindCodec
+from orchtw.values.times import rfc3339
 from orchtw.verbs.request_bodies import read
 from orchtw.verbs.subject_access_review_validation import access_causes, local_access_causes
 from orchtw.wire.objects import Object

@@ -9,12 +9,12 @@ from typing import Final
 from orchtw.authn.service_accounts.issuer import AccountTokens, credential_id
 from orchtw.errors import BadRequest, Cause, Conflict, Invalid, NotFound
 from orchtw.registry.identity import check_namespace
-from orchtw.registry.metadata import rfc3339
 from orchtw.registry.targets import Targets
 from orchtw.request import Response
 from orchtw.rules.options import create_options
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.values.causes import invalid
+from orchtw.values.times import rfc3339
 from orchtw.values.uuids import new_uuid
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing

@@ -8,12 +8,13 @@ import msgspec
 
 from orchtw.errors import Invalid, NotFound
 from orchtw.registry.identity import modified
-from orchtw.registry.metadata import ordered, rfc3339
+from orchtw.registry.metadata import ordered
 from orchtw.registry.write import Write
 from orchtw.rules.options import IGNORE_READ_ERRORS, DeleteOptions
 from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.values.causes import invalid
+from orchtw.values.times import rfc3339
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 from orchtw.writes.propagation import deletion_finalizers

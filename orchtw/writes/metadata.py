@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from orchtw.apply.managed_fields import with_old_times
-from orchtw.registry.metadata import rfc3339
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.values.times import ZERO_TIME_S, duration_text, micro_time_text, parse_duration, parse_time, time_text
+from orchtw.values.times import (
+    ZERO_TIME_S,
+    duration_text,
+    micro_time_text,
+    parse_duration,
+    parse_time,
+    rfc3339,
+    time_text,
+)
 from tests.properties import examples
 
 TIMES = {
@@ -53,6 +61,10 @@ class TimeTests(SynchronousTestCase):
         """Any RFC 3339 time in any zone is read to the microsecond (reference ENC-19)."""
         for text, expected in TIMES.items():
             self.assertEqual(parse_time(text), expected, text)
+
+    def test_own(self) -> None:
+        """A time of the server's is written in UTC, with whole seconds."""
+        self.assertEqual([rfc3339(0), rfc3339(1_767_323_045)], ["1970-01-01T00:00:00Z", "2026-01-02T03:04:05Z"])
 
     def test_refused(self) -> None:
         """Anything else is refused, impossible days and hours too."""

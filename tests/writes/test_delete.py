@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.errors import Conflict, Invalid, NotFound
-from orchtw.registry.metadata import rfc3339
 from orchtw.rules.options import DeleteOptions
 from orchtw.storage.cache.resource import DamagedObject
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 from orchtw.writes.delete import LONGEST_GRACE_S, Deletion
 from orchtw.writes.propagation import FOREGROUND, ORPHAN

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.usage.usage import SYSTEM, Usage, total
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 PodUsage = Mapping[tuple[str, str], Mapping[str, Usage]]

@@ -13,7 +13,6 @@ from orchtw.client.event_recorder import EventRecorder
 from orchtw.client.interface import Item
 from orchtw.controllers.controller import WorkSource
 from orchtw.errors import NotFound
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.clock import Timer
 from orchtw.simulation.controller import SimulatedController
 from orchtw.simulation.nodes.disruption import Zones
@@ -23,6 +22,7 @@ from orchtw.simulation.nodes.rounds import grace_period_s
 from orchtw.simulation.nodes.taint_manager import TaintManager
 from orchtw.simulation.pod_indexes import by_node
 from orchtw.simulation.world import World
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 MONITOR_PERIOD_S: Final = 5.0

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchtw.naming.naming import Naming
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.nodes.machines import CAPACITY, Machine
 from orchtw.simulation.nodes.marks import capacity, is_held_unready, pressures
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 STATUS_PERIOD_S: Final = 300.0

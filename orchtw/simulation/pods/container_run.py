@@ -7,9 +7,8 @@ from typing import Final
 
 import attrs
 
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.pods.plans import EPHEMERAL, FOREVER, INIT, RunPlan
-from orchtw.values.times import duration_text, parse_time
+from orchtw.values.times import duration_text, parse_time, rfc3339
 from orchtw.wire.objects import Object
 
 WAITING, RUNNING, ENDED = "waiting", "running", "terminated"

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.pods.container_run import ContainerRun
 from orchtw.simulation.pods.plans import EPHEMERAL, INIT, MAIN, SIDECAR
 from orchtw.simulation.pods.pod_run import PodRun
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 OWN_CONDITIONS: Final = ("Initialized", "Ready", "ContainersReady", "PodScheduled")

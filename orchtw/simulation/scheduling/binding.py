@@ -9,12 +9,12 @@ from orchtw.client.event_recorder import EventRecorder
 from orchtw.client.interface import Client
 from orchtw.errors import NotFound
 from orchtw.naming.naming import Naming
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.clock import SimulationClock
 from orchtw.simulation.informers import SharedInformer
 from orchtw.simulation.scheduling.decisions import Placement
 from orchtw.simulation.scheduling.rejecting import reference
 from orchtw.simulation.scheduling.volumes import is_bound
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 BIND_TIMEOUT_S: Final = 600.0

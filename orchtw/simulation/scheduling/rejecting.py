@@ -11,11 +11,11 @@ from orchtw.client.concurrency import each
 from orchtw.client.event_recorder import EventRecorder
 from orchtw.client.interface import PLAIN_DELETE, Client
 from orchtw.errors import Conflict, NotFound
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.clock import SimulationClock
 from orchtw.simulation.informers import SharedInformer
 from orchtw.simulation.scheduling.decisions import Rejection
 from orchtw.simulation.scheduling.pod_info import PodInfo
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 _AT_A_TIME = 8

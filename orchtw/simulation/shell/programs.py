@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.shell.files import FOLDERS, Files
 from orchtw.simulation.shell.syntax import STDERR, STDOUT
+from orchtw.values.times import rfc3339
 
 NOT_FOUND: Final = 127
 

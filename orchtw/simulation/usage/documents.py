@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from orchtw.naming.naming import Naming
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.usage.usage import Usage
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 GROUP: Final = "metrics.orch.io"

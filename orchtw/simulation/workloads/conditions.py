@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from orchtw.registry.metadata import rfc3339
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.pods.pod_run import PodRun
 from orchtw.simulation.pods.status import Addresses, status_of
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 NOW = 1_700_000_000.0

@@ -12,13 +12,13 @@ from orchtw.admission.attributes import Attributes
 from orchtw.config.simulation import Parts
 from orchtw.controllers.controller import Controller
 from orchtw.errors import Forbidden, NotFound
-from orchtw.registry.metadata import rfc3339
 from orchtw.rules.options import DeleteOptions
 from orchtw.schema.catalogue import ResourceType
 from orchtw.simulation.clock import SimulationClock
 from orchtw.simulation.controller import SimulatedController
 from orchtw.simulation.world import World as Simulated
 from orchtw.simulation.world import WorldSetting
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 from tests.client.world import World
 from tests.controllers.controlled import host

@@ -17,10 +17,11 @@ from orchtw.quota.quotas import AskedUsage, Limited, Quota, Refused
 from orchtw.quota.usage import Usage
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.listers.namespace_lister import NamespaceLister
-from orchtw.registry.metadata import ordered, rfc3339
+from orchtw.registry.metadata import ordered
 from orchtw.registry.stored import Prepared
 from orchtw.schema.catalogue import ResourceType
 from orchtw.storage.store import Op, WriteOutcome
+from orchtw.values.times import rfc3339
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 

@@ -10,7 +10,6 @@ from orchtw.client.work_queue import Retry
 from orchtw.controllers.controller import WorkSource
 from orchtw.errors import Conflict, NotFound, StatusError
 from orchtw.registry.groups.autoscaling.validation import as_hub
-from orchtw.registry.metadata import rfc3339
 from orchtw.rules.selectors import parse_labels
 from orchtw.schema.conversion.autoscaling import autoscaler_v2_to_v1
 from orchtw.simulation.controller import SimulatedController
@@ -27,6 +26,7 @@ from orchtw.simulation.workloads.pods import Pods
 from orchtw.simulation.workloads.scale import Scaled, Scaler
 from orchtw.simulation.workloads.workload import NORMAL, WARNING
 from orchtw.simulation.world import World
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 PERIOD_S: Final = 15.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.conditions import condition
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.budgets.expectation import Expectation
 from orchtw.simulation.workloads.conditions import find, without
 from orchtw.simulation.workloads.pods import PodView
-from orchtw.values.times import parse_time
+from orchtw.values.times import parse_time, rfc3339
 from orchtw.wire.objects import Object
 
 ALLOWED: Final = "DisruptionAllowed"

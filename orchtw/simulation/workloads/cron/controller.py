@@ -13,7 +13,6 @@ from orchtw.client.namespace_end import ends_with_namespace
 from orchtw.client.work_queue import Retry
 from orchtw.controllers.controller import WorkSource
 from orchtw.errors import AlreadyExists, NotFound, StatusError
-from orchtw.registry.metadata import rfc3339
 from orchtw.rules.cron import parse_schedule, zone_error
 from orchtw.simulation.controller import SimulatedController
 from orchtw.simulation.workloads.conditions import same
@@ -23,7 +22,7 @@ from orchtw.simulation.workloads.jobs.status import ending_of
 from orchtw.simulation.workloads.owners import by_controller, controller_of, controller_reference
 from orchtw.simulation.workloads.workload import NORMAL, WARNING
 from orchtw.simulation.world import World
-from orchtw.values.times import parse_time
+from orchtw.values.times import parse_time, rfc3339
 from orchtw.wire.objects import Object
 
 KIND: Final = "CronJob"

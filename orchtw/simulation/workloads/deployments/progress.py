@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.conditions import condition, find, without
 from orchtw.simulation.workloads.deployments.sets import max_unavailable, size_of
 from orchtw.simulation.workloads.replica_status import FAILURE
-from orchtw.values.times import parse_time
+from orchtw.values.times import parse_time, rfc3339
 from orchtw.wire.objects import Object
 
 AVAILABLE: Final = "Available"

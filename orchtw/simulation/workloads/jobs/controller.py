@@ -8,7 +8,6 @@ from typing import Final
 from orchtw.client.concurrency import each
 from orchtw.client.namespace_end import ends_with_namespace
 from orchtw.errors import StatusError
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.batches import AT_A_TIME, slow_start
 from orchtw.simulation.workloads.jobs.demand import Demand, demand
 from orchtw.simulation.workloads.jobs.outcome import COMPLETE, JobEnding, deadline_left_s, outcome
@@ -18,6 +17,7 @@ from orchtw.simulation.workloads.jobs.tally import JobPods
 from orchtw.simulation.workloads.pods import PodView
 from orchtw.simulation.workloads.workload import NORMAL, WARNING, Workload
 from orchtw.simulation.world import World
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 MANAGER: Final = "orch.io/job-controller"

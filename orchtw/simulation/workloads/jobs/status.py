@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.conditions import condition, find, without
 from orchtw.simulation.workloads.jobs.indexes import indexes_text
 from orchtw.simulation.workloads.jobs.outcome import COMPLETE, FAILED, JobEnding
 from orchtw.simulation.workloads.jobs.tally import JobPods
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 
 SUSPENDED = "Suspended"

@@ -10,11 +10,11 @@ from msgspec import structs
 
 from orchtw.config.simulation import Parts
 from orchtw.registry.groups.autoscaling.validation import as_hub
-from orchtw.registry.metadata import rfc3339
 from orchtw.schema.conversion.autoscaling import autoscaler_v2_to_v1
 from orchtw.simulation.workloads.autoscaling.controller import AutoscalerController
 from orchtw.simulation.workloads.deployments.controller import DeploymentController
 from orchtw.simulation.workloads.replicas import ReplicaSetController
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 from tests.simulation.workloads.case import LABELS, WorkloadCase
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.budgets.controller import DisruptionController
 from orchtw.simulation.workloads.deployments.controller import DeploymentController
 from orchtw.simulation.workloads.replicas import ReplicaSetController
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 from tests.simulation.workloads.case import LABELS, SPEC, TEMPLATE, WorkloadCase
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.cron.controller import CronJobController
 from orchtw.simulation.workloads.jobs.ttl_after_finished import TTLAfterFinished
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 from tests.simulation.workloads.case import WorkloadCase
 from tests.simulation.workloads.jobs.test_controller import TEMPLATE

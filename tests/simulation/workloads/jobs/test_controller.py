@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.registry.metadata import rfc3339
 from orchtw.simulation.workloads.jobs.controller import JobController
+from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
 from tests.simulation.workloads.case import GATES, SPEC, WorkloadCase
 
