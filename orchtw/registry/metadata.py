@@ -1,4 +1,4 @@
-"""Metadata of stored objects: the order of its keys, fields of the server, annotations (reference OBJ-4, OBJ-5)."""
+"""Metadata of stored objects: the order of its keys, and annotations (reference OBJ-4)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,6 @@ ORDER = (
     "managedFields",
 )
 """Keys of ObjectMeta in emission order; selfLink and clusterName are gone and dropped on write."""
-
-KEPT_ON_UPDATE = ("generateName", "uid", "creationTimestamp")
-"""Fields that an update cannot change: the stored value silently stays."""
-
-_DELETION_TIME, _GRACE_PERIOD = "deletionTimestamp", "deletionGracePeriodSeconds"
 
 
 def ordered(meta: dict[str, Any]) -> dict[str, Any]:
@@ -51,20 +46,3 @@ def drop_annotation(meta: dict[str, Any], key: str) -> None:
         meta.pop("annotations")
         if kept:
             meta["annotations"] = kept
-
-
-def keep_server_fields(new: dict[str, Any], old: dict[str, Any]) -> None:
-    """Put back into `new` metadata what an update cannot change.
-
-    The marks of a termination stay on an object that has them; on one without, or with another grace period, they are
-    left for validation to refuse (reference OBJ-5).
-    """
-    for key in KEPT_ON_UPDATE:
-        if key in old:
-            new[key] = old[key]
-        else:
-            new.pop(key, None)
-    if _DELETION_TIME in old:
-        new[_DELETION_TIME] = old[_DELETION_TIME]
-    if _GRACE_PERIOD in old and new.get(_GRACE_PERIOD) is None:
-        new[_GRACE_PERIOD] = old[_GRACE_PERIOD]

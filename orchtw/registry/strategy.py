@@ -14,7 +14,6 @@ import orjson
 from orchtw.errors import Cause, Conflict
 from orchtw.naming.naming import Naming
 from orchtw.registry.dormant import Plan, drop_dormant, plan_of
-from orchtw.registry.metadata import keep_server_fields
 from orchtw.registry.reservations import Reservations
 from orchtw.registry.scaling import WORKLOAD, ScaleMapping
 from orchtw.registry.traits import GENERIC, Sent, Traits
@@ -114,9 +113,8 @@ class Strategy:
         self.keep_metadata(new, old)
 
     def keep_metadata(self, new: Object, old: Object) -> None:
-        """Restore the server's metadata and count a new generation."""
+        """Count a new generation, and restore what this kind keeps beside the metadata that all kinds keep."""
         meta, before = new["metadata"], old["metadata"]
-        keep_server_fields(meta, before)
         meta.pop("generation", None)
         if "generation" in before:
             meta["generation"] = before["generation"] + (1 if self.traits.changed(new, old) else 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from orchtw.errors import BadRequest, Cause, Conflict, Invalid, NotFound
-from orchtw.registry.identity import check_namespace
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.request import Request, Response
@@ -17,6 +16,7 @@ from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import read
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Submission
+from orchtw.writes.identity import check_namespace
 
 
 async def bind_pod(context: Writing, call: VerbCall) -> Response:

@@ -10,7 +10,6 @@ import msgspec
 
 from orchtw.bootstrap.ensurer import system_user
 from orchtw.errors import BadRequest, Cause, Conflict, Forbidden, InternalError, TooManyRequests
-from orchtw.registry.identity import check_namespace
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.request import Response
@@ -22,6 +21,7 @@ from orchtw.verbs.get import find_most_recent
 from orchtw.verbs.request_bodies import read
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
+from orchtw.writes.identity import check_namespace
 from orchtw.writes.steps import MAX_ATTEMPTS
 
 MAX_DISRUPTED_PODS = 2000

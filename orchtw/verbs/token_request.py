@@ -8,7 +8,6 @@ from typing import Final
 
 from orchtw.authn.service_accounts.issuer import AccountTokens, credential_id
 from orchtw.errors import BadRequest, Cause, Conflict, Invalid, NotFound
-from orchtw.registry.identity import check_namespace
 from orchtw.registry.targets import Targets
 from orchtw.request import Response
 from orchtw.rules.options import create_options
@@ -21,6 +20,7 @@ from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_in, find_most_recent
 from orchtw.verbs.request_bodies import read
 from orchtw.wire.objects import Object
+from orchtw.writes.identity import check_namespace
 
 MIN_S: Final = 600
 MAX_S: Final = 1 << 32

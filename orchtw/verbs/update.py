@@ -6,7 +6,6 @@ from typing import Final
 
 from orchtw.errors import StatusError
 from orchtw.registry.at_rest import SMALL_BYTES
-from orchtw.registry.identity import match_place, own_metadata
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.sharing import may_share
 from orchtw.registry.target import Target
@@ -17,6 +16,7 @@ from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import decode, read
 from orchtw.wire.objects import Object
+from orchtw.writes.identity import match_place, own_metadata
 
 _UNKNOWN: Final = (None, b"")
 

@@ -8,7 +8,6 @@ import msgspec
 
 from orchtw.admission.attributes import Attributes, Operation, Surface
 from orchtw.admission.chain import NOBODY, AdmissionPlan, Chain
-from orchtw.registry.identity import match_shown
 from orchtw.registry.offload import Offload
 from orchtw.registry.write import Write
 from orchtw.request import Request, UserInfo
@@ -17,6 +16,7 @@ from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.body import fit_own
 from orchtw.schema.codec.codec import Codec
 from orchtw.wire.objects import Object
+from orchtw.writes.identity import match_shown
 
 Settle = Callable[[Object], None]
 """Completes an object in place, and raises a StatusError to reject it."""

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from orchtw.errors import Invalid, NotFound
-from orchtw.registry.identity import modified
 from orchtw.registry.metadata import ordered
 from orchtw.registry.write import Write
 from orchtw.rules.options import IGNORE_READ_ERRORS, DeleteOptions
@@ -17,6 +16,7 @@ from orchtw.values.causes import invalid
 from orchtw.values.times import rfc3339
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
+from orchtw.writes.optimistic_lock import modified
 from orchtw.writes.propagation import deletion_finalizers
 from orchtw.writes.steps import MAX_ATTEMPTS
 from orchtw.writes.write_path import WritePath

@@ -12,14 +12,7 @@ import msgspec
 from orchtw.errors import BadRequest, Cause, Invalid, NotFound, ObjectTooLarge, RequestEntityTooLarge
 from orchtw.registry.at_rest import Replaced
 from orchtw.registry.field_ownership import FieldOwnership
-from orchtw.registry.identity import (
-    match_live,
-    match_name,
-    match_namespace,
-    match_place,
-    own_metadata,
-)
-from orchtw.registry.metadata import keep_server_fields, ordered
+from orchtw.registry.metadata import ordered
 from orchtw.registry.sharing import is_intact, may_share, view_of
 from orchtw.registry.stored import Prepared
 from orchtw.registry.target import Target
@@ -30,7 +23,14 @@ from orchtw.schema.validation.metadata import drop_repeated_owners, generate_nam
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admission
-from orchtw.writes.metadata import Stamp, drop_deletion, keep_times, set_owners, without_version
+from orchtw.writes.identity import (
+    match_live,
+    match_name,
+    match_namespace,
+    match_place,
+    own_metadata,
+)
+from orchtw.writes.metadata import Stamp, drop_deletion, keep_server_fields, keep_times, set_owners, without_version
 
 MAX_STORED_BYTES = 3 << 20
 """Bytes of one object as stored: as many as a request may bring, so that many small patches exceed it neither."""
@@ -150,11 +150,13 @@ class Drafts:
         strategy.drop_dormant(new, old)
         if write.subresource:
             new = self._subresource(write, new, old)
+            keep_server_fields(new["metadata"], old["metadata"])
             strategy.keep_metadata(new, old)
             if write.subresource == "status" and "generation" in old["metadata"]:
                 new["metadata"]["generation"] = old["metadata"]["generation"]
         else:
             strategy.drop_unwritable(new, old, write.target.resource.version)
+            keep_server_fields(new["metadata"], old["metadata"])
             strategy.prepare_for_update(new, old)
         new["metadata"] = ordered(new["metadata"])
         check = partial(_check_update, write, admission, new, old, sent)

@@ -1,4 +1,4 @@
-"""Metadata of writes: a new object's identity and times, managed fields, comparisons (reference OBJ-3, OBJ-4)."""
+"""Metadata that the server writes, and that clients cannot change (reference OBJ-3 to OBJ-5)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ import msgspec
 from orchtw.apply.managed_fields import with_old_times
 from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object
+
+KEPT_ON_UPDATE = ("generateName", "uid", "creationTimestamp")
+"""Fields that an update cannot change: the stored value silently stays."""
+
+_DELETION_TIME, _GRACE_PERIOD = "deletionTimestamp", "deletionGracePeriodSeconds"
 
 
 class Stamp(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,8 +34,25 @@ class Stamp(msgspec.Struct, frozen=True, kw_only=True):
 
 def drop_deletion(meta: Object) -> None:
     """Take from the metadata of a new object what only a deletion may write."""
-    meta.pop("deletionTimestamp", None)
-    meta.pop("deletionGracePeriodSeconds", None)
+    meta.pop(_DELETION_TIME, None)
+    meta.pop(_GRACE_PERIOD, None)
+
+
+def keep_server_fields(new: Object, old: Object) -> None:
+    """Put back into `new` metadata what an update cannot change.
+
+    The marks of a termination stay on an object that has them; on one without, or with another grace period, they are
+    left for validation to refuse (reference OBJ-5).
+    """
+    for key in KEPT_ON_UPDATE:
+        if key in old:
+            new[key] = old[key]
+        else:
+            new.pop(key, None)
+    if _DELETION_TIME in old:
+        new[_DELETION_TIME] = old[_DELETION_TIME]
+    if _GRACE_PERIOD in old and new.get(_GRACE_PERIOD) is None:
+        new[_GRACE_PERIOD] = old[_GRACE_PERIOD]
 
 
 def without_version(obj: Object) -> Object:

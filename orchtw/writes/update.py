@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from functools import partial
 
-from orchtw.errors import AlreadyExists, Conflict, NotFound
-from orchtw.registry.identity import match_name, modified, other_uid, own_metadata
+from orchtw.errors import AlreadyExists, NotFound
 from orchtw.registry.recent_drafts import LONGEST, RECENT_DRAFTS
 from orchtw.registry.reservations import Hold
 from orchtw.registry.stored import Prepared
 from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write, Written
 from orchtw.storage.cache.freshness import MOST_RECENT
-from orchtw.storage.store import KeyValue, Op
+from orchtw.storage.store import Op
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admissions
 from orchtw.writes.create import Creation
 from orchtw.writes.drafts import Drafts, prepared_update
+from orchtw.writes.identity import match_name, other_uid, own_metadata
+from orchtw.writes.optimistic_lock import lost_race, may_create, modified
 from orchtw.writes.removal import Removal
 from orchtw.writes.steps import MAX_ATTEMPTS, Steps, committed, end, release
 
@@ -61,7 +62,7 @@ class Update:
         repeated.
         """
         resource, permissions = write.target.resource, self._steps.permissions
-        if write.subresource or not _may_create(write):
+        if write.subresource or not may_create(write):
             raise NotFound.of(resource.plural, resource.group, write.name)
         if permissions is not None:
             await permissions.creating(write)
@@ -121,7 +122,7 @@ class Update:
         finally:
             end(hold, admission)
         if not outcome.revision:
-            _lost_race(write, asked_version, outcome.current)
+            lost_race(write, asked_version, outcome.current)
             return None
         entry = committed(stored, prepared, outcome.revision)
         _leave(target, entry, draft, left)
@@ -135,7 +136,7 @@ class Update:
             hold.end()
         outcome = await self._removal.remove(write, live, old)
         if not outcome.revision:
-            _lost_race(write, asked_version, outcome.current)
+            lost_race(write, asked_version, outcome.current)
             return None
         return prepared.entry(outcome.revision)
 
@@ -146,20 +147,7 @@ def _leave(target: Target, entry: Entry, draft: Object | None, left: Object | No
         RECENT_DRAFTS.keep(target, entry, left)
 
 
-def _may_create(write: Write) -> bool:
-    return write.applies or write.target.strategy.traits.create_on_update
-
-
 def _is_finished(target: Target, obj: Object) -> bool:
     meta = obj["metadata"]
     terminating = meta.get("deletionTimestamp") and not meta.get("deletionGracePeriodSeconds")
     return bool(terminating) and not meta.get("finalizers") and not target.strategy.holds_removal(obj)
-
-
-def _lost_race(write: Write, asked_version: str, current: KeyValue | None) -> None:
-    """Raise the error for a lost race if repeating cannot help: Conflict (409) or NotFound (404)."""
-    resource = write.target.resource
-    if asked_version:
-        raise Conflict.modified(resource.plural, resource.group, write.name)
-    if current is None and not _may_create(write):
-        raise NotFound.of(resource.plural, resource.group, write.name)

@@ -1,14 +1,11 @@
-"""Metadata that the server writes, and what clients cannot change of it (reference OBJ-3 to OBJ-5)."""
+"""Metadata of stored objects: the order of its keys, and annotations (reference OBJ-4)."""
 
 from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.registry.metadata import drop_annotation, keep_server_fields, ordered, put_annotation
+from orchtw.registry.metadata import drop_annotation, ordered, put_annotation
 from orchtw.wire.objects import Object
-
-DELETION, GRACE = "deletionTimestamp", "deletionGracePeriodSeconds"
-LATER, NOW = "2022-05-04T00:00:00Z", "2022-05-03T00:00:00Z"
 
 
 class OrderTests(SynchronousTestCase):
@@ -19,30 +16,6 @@ class OrderTests(SynchronousTestCase):
         meta = ordered({"labels": {}, "selfLink": "/x", "uid": "u", "resourceVersion": "7", "name": "n"})
         self.assertEqual(list(meta), ["name", "uid", "resourceVersion", "creationTimestamp", "labels"])
         self.assertEqual((meta["resourceVersion"], meta["creationTimestamp"]), ("", None))
-
-
-class UpdateTests(SynchronousTestCase):
-    """Metadata of updates against the stored metadata."""
-
-    def kept(self, new: Object, old: Object) -> Object:
-        """Return the metadata of an update, in which the server's fields have been put back."""
-        meta = {**new}
-        keep_server_fields(meta, old)
-        return meta
-
-    def test_identity(self) -> None:
-        """An update cannot change, add or remove what identifies the object."""
-        old = {"uid": "u", "creationTimestamp": NOW}
-        self.assertEqual(self.kept({"uid": "other", "generateName": "x-"}, old), old)
-        self.assertEqual(self.kept({}, old), old)
-
-    def test_termination(self) -> None:
-        """A termination stays; one that a client begins, and another grace period, are left to validation."""
-        old = {DELETION: NOW, GRACE: 30}
-        self.assertEqual(self.kept({}, old), old)
-        self.assertEqual(self.kept({DELETION: LATER, GRACE: None}, old), old)
-        self.assertEqual(self.kept({GRACE: 5}, old), {DELETION: NOW, GRACE: 5})
-        self.assertEqual(self.kept({DELETION: NOW}, {}), {DELETION: NOW})
 
 
 class AnnotationTests(SynchronousTestCase):

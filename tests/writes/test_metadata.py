@@ -1,12 +1,13 @@
-"""Metadata of writes: identity and times of new objects, comparisons (reference OBJ-3, OBJ-4)."""
+"""Metadata that the server writes, and that clients cannot change (reference OBJ-3 to OBJ-5)."""
 
 from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.wire.objects import Object
-from orchtw.writes.metadata import Stamp, drop_deletion, keep_times, set_owners, without_version
+from orchtw.writes.metadata import Stamp, drop_deletion, keep_server_fields, keep_times, set_owners, without_version
 
+DELETION, GRACE = "deletionTimestamp", "deletionGracePeriodSeconds"
 LATER, NOW = "2022-05-04T00:00:00Z", "2022-05-03T00:00:00Z"
 
 
@@ -25,6 +26,30 @@ class NewObjectTests(SynchronousTestCase):
         meta: Object = {"name": "n", "deletionTimestamp": NOW, "deletionGracePeriodSeconds": 30}
         drop_deletion(meta)
         self.assertEqual(meta, {"name": "n"})
+
+
+class UpdateTests(SynchronousTestCase):
+    """Metadata of updates against the stored metadata."""
+
+    def kept(self, new: Object, old: Object) -> Object:
+        """Return the metadata of an update, in which the server's fields have been put back."""
+        meta = {**new}
+        keep_server_fields(meta, old)
+        return meta
+
+    def test_identity(self) -> None:
+        """An update cannot change, add or remove what identifies the object."""
+        old = {"uid": "u", "creationTimestamp": NOW}
+        self.assertEqual(self.kept({"uid": "other", "generateName": "x-"}, old), old)
+        self.assertEqual(self.kept({}, old), old)
+
+    def test_termination(self) -> None:
+        """A termination stays; one that a client begins, and another grace period, are left to validation."""
+        old = {DELETION: NOW, GRACE: 30}
+        self.assertEqual(self.kept({}, old), old)
+        self.assertEqual(self.kept({DELETION: LATER, GRACE: None}, old), old)
+        self.assertEqual(self.kept({GRACE: 5}, old), {DELETION: NOW, GRACE: 5})
+        self.assertEqual(self.kept({DELETION: NOW}, {}), {DELETION: NOW})
 
 
 class ComparisonTests(SynchronousTestCase):

@@ -1,12 +1,12 @@
-"""Identity of a written object against its request: name, namespace, UID, version (reference ERR-16)."""
+"""Identity of a written object against its request: name, namespace, UID (reference ERR-16)."""
 
 from __future__ import annotations
 
-from orchtw.errors import BadRequest, Cause, Conflict, Invalid
+from orchtw.errors import BadRequest, Conflict
 from orchtw.registry.write import Write
-from orchtw.rules.options import parse_revision
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
+from orchtw.writes.optimistic_lock import match_version
 
 
 def own_metadata(obj: Object) -> Object:
@@ -80,7 +80,7 @@ def match_live(write: Write, new: Object, old: Object, live: Entry) -> str:
     match_place(write, new)
     if new.get("uid") and new["uid"] != old["uid"]:
         raise other_uid(write, new["uid"], old["uid"])
-    return _match_version(write, new.get("resourceVersion", ""), live)
+    return match_version(write, new.get("resourceVersion", ""), live)
 
 
 def other_uid(write: Write, asked: str, present: str) -> Conflict:
@@ -88,26 +88,3 @@ def other_uid(write: Write, asked: str, present: str) -> Conflict:
     resource = write.target.resource
     why = f"Precondition failed: UID in precondition: {asked}, UID in object meta: {present}"
     return Conflict.of(resource.plural, resource.group, write.name, why)
-
-
-def modified(write: Write) -> Conflict:
-    """Return the error (409) for a write that comes too late."""
-    resource = write.target.resource
-    return Conflict.modified(resource.plural, resource.group, write.name)
-
-
-def _match_version(write: Write, version: str, live: Entry) -> str:
-    resource = write.target.resource
-    try:
-        revision = parse_revision(version) if version else 0
-    except ValueError as error:
-        raise BadRequest(str(error)) from None
-    if not revision:  # "0" says as little as none
-        if not (write.from_live or write.target.strategy.traits.unconditional_update):
-            cause = Cause("FieldValueInvalid", "Invalid value: 0x0: must be specified for an update",
-                          "metadata.resourceVersion")
-            raise Invalid.of(resource.plural, resource.group, write.name, [cause])
-        return ""
-    if revision != live.revision:
-        raise modified(write)
-    return version

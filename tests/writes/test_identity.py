@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.errors import BadRequest, Conflict, Invalid
-from orchtw.registry import identity
 from orchtw.registry.write import Write
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
+from orchtw.writes import identity
 from tests.registry.writing import WriteTestCase
 
 
