@@ -19,8 +19,8 @@ from orchtw.request import Request, RequestInfo, Response, UserInfo
 from orchtw.responses.accept import Acceptance
 from orchtw.responses.representation import Representations
 from orchtw.rules.negotiation import Negotiator
-from orchtw.rules.options import create_options
 from orchtw.rules.selector_attributes import selector_texts
+from orchtw.rules.write_options import create_options
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.verbs.request_bodies import read

@@ -12,7 +12,7 @@ from orchtw.registry.identity import check_namespace
 from orchtw.registry.metadata import rfc3339
 from orchtw.registry.targets import Targets
 from orchtw.request import Response
-from orchtw.rules.options import create_options
+from orchtw.rules.write_options import create_options
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.values.causes import invalid
 from orchtw.values.uuids import new_uuid

@@ -10,7 +10,7 @@ from orchtw.errors import Invalid, NotFound
 from orchtw.registry.identity import modified
 from orchtw.registry.metadata import ordered, rfc3339
 from orchtw.registry.write import Write
-from orchtw.rules.options import IGNORE_READ_ERRORS, DeleteOptions
+from orchtw.rules.delete_options import IGNORE_READ_ERRORS, DeleteOptions
 from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.values.causes import invalid

@@ -28,7 +28,7 @@ from orchtw.registry.reservations import Hold
 from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write, Written
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.schema.codec.codec import Codec
 from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.storage.metrics import StoreTimes

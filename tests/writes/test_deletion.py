@@ -6,7 +6,7 @@ from typing import Any
 
 from orchtw.errors import Conflict, Invalid, NotFound
 from orchtw.registry.metadata import rfc3339
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.wire.objects import Object
 from orchtw.writes.deletion import FOREGROUND, LONGEST_GRACE_S, ORPHAN, Deletion

@@ -13,7 +13,7 @@ from orchtw.config.simulation import Parts
 from orchtw.controllers.controller import Controller
 from orchtw.errors import Forbidden, NotFound
 from orchtw.registry.metadata import rfc3339
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.schema.catalogue import ResourceType
 from orchtw.simulation.clock import SimulationClock
 from orchtw.simulation.controller import SimulatedController
