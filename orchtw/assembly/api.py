@@ -17,7 +17,7 @@ from orchtw.assembly.history import Recording
 from orchtw.assembly.metrics import Instruments
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import FIELD_VALIDATION
-from orchtw.assembly.verb_table import equal_calls, object_verbs, subresource_verbs
+from orchtw.assembly.verb_table import equal_calls, object_verbs, review_endpoints, subresource_verbs
 from orchtw.authn.method import TokenReviewer
 from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.authz.decision import Authorizer
@@ -55,7 +55,7 @@ from orchtw.verbs.binding import create_binding
 from orchtw.verbs.component_statuses import ComponentStatuses
 from orchtw.verbs.context import Kinds, Reading, WatchTimes, Writing
 from orchtw.verbs.handler import Endpoint, ResourceHandler, Virtual
-from orchtw.verbs.subject_access_review import Reviews
+from orchtw.verbs.reviews import Reviews
 from orchtw.writes.admissions import Admissions
 from orchtw.writes.deletion import Deletion
 from orchtw.writes.write_path import WritePath
@@ -233,12 +233,10 @@ class API:
             negotiator=self._negotiator,
             acceptance=self.acceptance,
             representations=self._representations,
-            authorizer=parts.authorizer,
-            tokens=parts.tokens,
             offload=resources.offload,
             admissions=parts.admissions,
-            now=time.time,
         )
+        review_verbs = review_endpoints(reviews, parts.authorizer, parts.tokens, time.time)
         components = ComponentStatuses(
             resources.codecs, self.acceptance, self._representations, resources.store.check
         )
@@ -246,7 +244,7 @@ class API:
         verbs: dict[str, Mapping[str, Endpoint]] = {
             "bindings": {"create": partial(create_binding, writing, pods, self.acceptance)},
             "componentstatuses": {"get": components.get, "list": components.list},
-            **{plural: {"create": review} for plural, review in reviews.by_plural().items()},
+            **{plural: {"create": review} for plural, review in review_verbs.items()},
         }
         return {
             (each.group, each.version, each.plural): verbs[each.plural]
