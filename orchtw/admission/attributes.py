@@ -11,7 +11,8 @@ from orchtw.admission.shown_options import options_object
 from orchtw.errors import Cause, Forbidden, Timeout
 from orchtw.registry.listers.lister import Lister
 from orchtw.request import Request, UserInfo
-from orchtw.rules.options import DeleteOptions, WriteOptions
+from orchtw.rules.delete_options import DeleteOptions
+from orchtw.rules.write_options import WriteOptions
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.declarations import GroupVersionKind
 from orchtw.values.names import qualified_name

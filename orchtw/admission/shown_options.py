@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from orchtw.rules.options import IGNORE_READ_ERRORS, DeleteOptions, WriteOptions
+from orchtw.rules.delete_options import IGNORE_READ_ERRORS, DeleteOptions
+from orchtw.rules.write_options import WriteOptions
 from orchtw.wire.objects import Object
 
 _KINDS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}

@@ -17,7 +17,7 @@ from orchtw.assembly.history import Recording
 from orchtw.assembly.metrics import Instruments
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import FIELD_VALIDATION
-from orchtw.assembly.verb_table import equal_calls, object_verbs, subresource_verbs
+from orchtw.assembly.verb_table import equal_calls, object_verbs, review_endpoints, subresource_verbs
 from orchtw.authn.method import TokenReviewer
 from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.authz.decision import Authorizer
@@ -33,7 +33,9 @@ from orchtw.endpoints.issuer import IssuerDiscovery
 from orchtw.endpoints.log_files import PREFIX as LOGS
 from orchtw.endpoints.log_files import LogFiles
 from orchtw.endpoints.metrics import Metrics
-from orchtw.endpoints.openapi import OpenAPI, PassOn
+from orchtw.endpoints.openapi import OpenAPI
+from orchtw.endpoints.openapi_v2 import OpenAPIV2
+from orchtw.endpoints.openapi_v3 import OpenAPIV3, PassOn
 from orchtw.endpoints.paths import Endpoint as PathEndpoint
 from orchtw.endpoints.paths import Paths
 from orchtw.endpoints.profiling import Profiling
@@ -46,8 +48,8 @@ from orchtw.registry.aggregation.services import ApiServices
 from orchtw.responses.accept import Acceptance
 from orchtw.responses.representation import Representations
 from orchtw.responses.transforms import Transforms
+from orchtw.rules.list_options import WatchList
 from orchtw.rules.negotiation import Negotiator
-from orchtw.rules.options import WatchList
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.paging import Tokens
 from orchtw.schema.openapi.features import Features
@@ -55,7 +57,7 @@ from orchtw.verbs.binding import create_binding
 from orchtw.verbs.component_statuses import ComponentStatuses
 from orchtw.verbs.context import Kinds, Reading, WatchTimes, Writing
 from orchtw.verbs.handler import Endpoint, ResourceHandler, Virtual
-from orchtw.verbs.subject_access_review import Reviews
+from orchtw.verbs.reviews import Reviews
 from orchtw.writes.admissions import Admissions
 from orchtw.writes.delete import Deletion
 from orchtw.writes.write_path import WritePath
@@ -166,7 +168,6 @@ class API:
     def _endpoints(self) -> Paths:
         """Return the answers that are not about objects."""
         parts, resources, config = self._parts, self._parts.resources, self._config
-        gates = config.generic.gates
         debugging = list(parts.debugging)
         processes = parts.instruments.all_processes
         if config.generic.profiling:
@@ -174,6 +175,7 @@ class API:
         trees: dict[str, PathEndpoint] = {LOGS: LogFiles()} if config.generic.enable_logs_handler else {}
         if parts.faults is not None:
             trees |= parts.faults.endpoints
+        openapi = OpenAPI(resources.targets, resources.codecs.schemas, resources.offload, self._openapi_features())
         paths = Paths(
             [
                 self.health,
@@ -187,28 +189,26 @@ class API:
             trees,
             [
                 self._discovery(),
-                OpenAPI(
-                    resources.targets,
-                    resources.codecs.schemas,
-                    time.time,
-                    resources.offload,
-                    parts.documents,
-                    parts.pass_on,
-                    Features(
-                        enums=gates["OpenAPIEnums"],
-                        field_validation=gates[FIELD_VALIDATION],
-                        v3=gates["OpenAPIV3"],
-                        initial_events=gates["WatchList"],
-                        shards=gates["ShardedListAndWatch"],
-                        unsafe_deletes=config.generic.emulated >= GATES["AllowUnsafeMalformedObjectDeletion"].since,
-                    ),
-                ),
+                OpenAPIV2(openapi, parts.documents),
+                OpenAPIV3(openapi, parts.documents, time.time, parts.pass_on),
             ],
         )
         resources.targets.listen(paths.forget)
         parts.services.listen(lambda old, new: paths.forget() if matters(old, new) else None)
         parts.documents.listen(paths.forget)
         return paths
+
+    def _openapi_features(self) -> Features:
+        """Return what the OpenAPI documents show by the feature gates and the emulated release."""
+        generic = self._config.generic
+        return Features(
+            enums=generic.gates["OpenAPIEnums"],
+            field_validation=generic.gates[FIELD_VALIDATION],
+            v3=generic.gates["OpenAPIV3"],
+            initial_events=generic.gates["WatchList"],
+            shards=generic.gates["ShardedListAndWatch"],
+            unsafe_deletes=generic.emulated >= GATES["AllowUnsafeMalformedObjectDeletion"].since,
+        )
 
     def _discovery(self) -> Discovery:
         """Return the documents that say what is served."""
@@ -233,12 +233,10 @@ class API:
             negotiator=self._negotiator,
             acceptance=self.acceptance,
             representations=self._representations,
-            authorizer=parts.authorizer,
-            tokens=parts.tokens,
             offload=resources.offload,
             admissions=parts.admissions,
-            now=time.time,
         )
+        review_verbs = review_endpoints(reviews, parts.authorizer, parts.tokens, time.time)
         components = ComponentStatuses(
             resources.codecs, self.acceptance, self._representations, resources.store.check
         )
@@ -246,7 +244,7 @@ class API:
         verbs: dict[str, Mapping[str, Endpoint]] = {
             "bindings": {"create": partial(create_binding, writing, pods, self.acceptance)},
             "componentstatuses": {"get": components.get, "list": components.list},
-            **{plural: {"create": review} for plural, review in reviews.by_plural().items()},
+            **{plural: {"create": review} for plural, review in review_verbs.items()},
         }
         return {
             (each.group, each.version, each.plural): verbs[each.plural]

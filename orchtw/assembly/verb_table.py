@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
+from orchtw.authn.method import TokenReviewer
 from orchtw.authn.service_accounts.issuer import AccountTokens
+from orchtw.authz.decision import Authorizer
 from orchtw.proxy.connect import connect
 from orchtw.proxy.forwarding import ProxyTransport
 from orchtw.proxy.log import log
@@ -20,9 +22,14 @@ from orchtw.verbs.delete import delete
 from orchtw.verbs.delete_collection import deletecollection
 from orchtw.verbs.eviction import evict
 from orchtw.verbs.get import at_once, get
-from orchtw.verbs.handler import AtOnce, Verb
+from orchtw.verbs.handler import AtOnce, Endpoint, Verb
 from orchtw.verbs.list import list_objects
+from orchtw.verbs.reviews import Reviews
+from orchtw.verbs.self_subject_review import review_self_subject
+from orchtw.verbs.self_subject_rules_review import review_self_rules
+from orchtw.verbs.subject_access_review import review_local_access, review_self_access, review_subject_access
 from orchtw.verbs.token_request import TokenRequests
+from orchtw.verbs.token_review import review_token
 from orchtw.verbs.update import update
 from orchtw.verbs.watch import watch
 from orchtw.verbs.websocket import WebSocketVerb, event_messages, log_messages
@@ -81,4 +88,18 @@ def subresource_verbs(
             "update": partial(scale.update_scale, writing),
             "patch": partial(scale.patch_scale, writing),
         },
+    }
+
+
+def review_endpoints(
+    reviews: Reviews, authorizer: Authorizer, tokens: TokenReviewer, now: Callable[[], float]
+) -> Mapping[str, Endpoint]:
+    """Return the function for each kind of review by its plural, with the authorizer and tokens of requests."""
+    return {
+        "tokenreviews": partial(review_token, reviews, tokens),
+        "subjectaccessreviews": partial(review_subject_access, reviews, authorizer),
+        "selfsubjectaccessreviews": partial(review_self_access, reviews, authorizer),
+        "localsubjectaccessreviews": partial(review_local_access, reviews, authorizer),
+        "selfsubjectrulesreviews": partial(review_self_rules, reviews, authorizer),
+        "selfsubjectreviews": partial(review_self_subject, reviews, now),
     }

@@ -1,4 +1,4 @@
-"""Sender of a request, as events show it: addresses, user agent, user, and failed credentials."""
+"""Sender of a request, as events show it: addresses, user agent and user (reference AUDIT-1, AUDIT-16)."""
 
 from __future__ import annotations
 
@@ -59,18 +59,3 @@ def user_object(user: UserInfo | None) -> Object:
     if user.extra:
         shown["extra"] = dict(user.extra)
     return shown
-
-
-def attempts(request: Request) -> str:
-    """Return the error of a failed authentication: kinds of credentials, never their values (reference AUDIT-5)."""
-    scheme, _, rest = request.headers.get("authorization", "").strip().partition(" ")
-    tried = []
-    if rest and scheme.lower() in ("basic", "bearer"):
-        tried.append(scheme.lower())
-    if request.query and request.param("access_token").strip():
-        tried.append("access_token")
-    if request.peer.certificate is not None:
-        tried.append("x509")
-    if not tried:
-        return "Authentication failed, no credentials provided"
-    return f"Authentication failed, attempted: {', '.join(tried)}"

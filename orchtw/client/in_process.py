@@ -24,7 +24,7 @@ from orchtw.registry.targets import Targets
 from orchtw.registry.write import Write
 from orchtw.request import UserInfo
 from orchtw.responses.slices import in_turns, turn
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.rules.selectors import parse_fields, parse_labels
 from orchtw.schema.codec.body import fit_value
 from orchtw.schema.codec.strict_fields import IGNORE

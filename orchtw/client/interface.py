@@ -13,7 +13,7 @@ import msgspec
 
 from orchtw.client.owner_references import OwnerMetadata
 from orchtw.errors import StatusError
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.wire.objects import Object
 
 PLAIN_DELETE = DeleteOptions()

@@ -24,7 +24,7 @@ from orchtw.controllers.owner_graph import Graph, OwnerNode, Presence
 from orchtw.errors import Conflict, NotFound
 from orchtw.naming.naming import Naming
 from orchtw.responses.slices import Steps
-from orchtw.rules.options import DeleteOptions, Propagation
+from orchtw.rules.delete_options import DeleteOptions, Propagation
 from orchtw.schema.kinds import GroupKind
 from orchtw.wire.objects import Object
 from orchtw.writes.propagation import FOREGROUND, ORPHAN

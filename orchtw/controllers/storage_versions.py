@@ -11,7 +11,7 @@ from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
 from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.errors import NotFound
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.rules.server_identity import is_of_server
 from orchtw.rules.storage_versions import without
 from orchtw.wire.objects import Object

@@ -16,7 +16,7 @@ from orchtw.errors import (
 from orchtw.faults.kinds import CONFLICT, EXPIRED, THROTTLED
 from orchtw.faults.rule import FaultRule
 from orchtw.request import RequestInfo
-from orchtw.rules.options import parse_revision
+from orchtw.rules.resource_version import parse_revision
 
 _THROTTLED: Final = "the server has received too many requests and has asked us to try again later"
 _UNAVAILABLE: Final = "the server is currently unable to handle the request"

@@ -6,8 +6,8 @@ from collections.abc import Coroutine
 from typing import Any
 
 from orchtw.audit.auditor import Auditor
+from orchtw.audit.failed_authentication import failed_record
 from orchtw.audit.policy import STARTED
-from orchtw.audit.senders import attempts
 from orchtw.errors import BadRequest, StatusError, Unauthorized
 from orchtw.filters.audit import began
 from orchtw.filters.chain import Proceed
@@ -61,9 +61,7 @@ class RefusedRequests:
     async def _refuse(self, request: Request, error: StatusError) -> Response:
         if request.info is None:
             request.info = parse(request.method, request.path, request.params)
-        record = self._auditor.begin(request)
+        record = failed_record(self._auditor, request, error)
         if record is not None:
-            message = attempts(request) if isinstance(error, Unauthorized) else error.message
-            record.status = {"metadata": {}, "message": message, "code": error.code}
             await began(request, record.at(STARTED))
         raise error

@@ -11,7 +11,8 @@ from orchtw.outbound.exchange import Broken, CallOutcome, ClientExchange, Respon
 from orchtw.proxy.backend_body import BackendBody
 from orchtw.proxy.containers import chosen_container
 from orchtw.proxy.forwarding import ForwardingPlace, ProxyTransport, dialled
-from orchtw.proxy.options import check_log_options, log_query, options_of
+from orchtw.proxy.log_options import check_log_options, log_query
+from orchtw.proxy.options import options_of
 from orchtw.request import Response
 from orchtw.values.causes import go_quote
 from orchtw.verbs.call import VerbCall

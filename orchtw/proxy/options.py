@@ -1,25 +1,21 @@
-"""The options of a connection: read from the query, checked, and translated for a node agent (reference PROXY-3)."""
+"""Options of a connection: read from the query, and translated for a node agent (reference PROXY-3)."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from orchtw.errors import BadRequest, Cause, Invalid
+from orchtw.errors import BadRequest
 from orchtw.rules.options import Params
 from orchtw.rules.request_info import flag
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.nodes import ListSchema, NodeForm, Scalar
-from orchtw.values.causes import NOT_NEGATIVE, forbidden, go_quote, invalid
+from orchtw.values.causes import go_quote
 from orchtw.values.times import parse_time
 from orchtw.wire.objects import Object
 
 _WIDTHS: Final = {Scalar.INT32: 32, Scalar.INT64: 64}
 _STREAMS: Final = (("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty"))
-_FLAGS: Final = ("follow", "previous", "timestamps")
-_NUMBERS: Final = ("sinceSeconds", "sinceTime", "tailLines", "limitBytes")
-
-_POSITIVE: Final = "must be greater than 0"
 
 
 def options_of(codec: KindCodec, params: Params) -> Object:
@@ -61,28 +57,6 @@ def _check_time(text: str) -> None:
     except ValueError:
         layout, shown = '"2006-01-02T15:04:05Z07:00"', go_quote(text)
         raise BadRequest(f'parsing time {shown} as {layout}: cannot parse {shown} as "2006"') from None
-
-
-def check_log_options(options: Object, name: str) -> None:
-    """Raise Invalid (422) for contradictory or invalid options of a log; `name` is the pod's."""
-    causes: list[Cause] = []
-    if options.get("tailLines", 0) < 0:
-        causes.append(invalid("tailLines", options["tailLines"], NOT_NEGATIVE))
-    if options.get("limitBytes", 1) < 1:
-        causes.append(invalid("limitBytes", options["limitBytes"], _POSITIVE))
-    if "sinceSeconds" in options and "sinceTime" in options:
-        causes.append(forbidden("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified"))
-    elif options.get("sinceSeconds", 1) < 1:
-        causes.append(invalid("sinceSeconds", options["sinceSeconds"], _POSITIVE))
-    if causes:
-        raise Invalid.of("PodLogOptions", "", name, causes)
-
-
-def log_query(options: Object) -> str:
-    """Return the query of a node agent's `/containerLogs`."""
-    asked = {name: "true" for name in _FLAGS if options.get(name)}
-    asked |= {name: str(options[name]) for name in _NUMBERS if name in options}
-    return urlencode(sorted(asked.items()))
 
 
 def stream_query(subresource: str, options: Object) -> str:

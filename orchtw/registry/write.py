@@ -9,7 +9,8 @@ import msgspec
 
 from orchtw.registry.target import Target
 from orchtw.request import Request, UserInfo
-from orchtw.rules.options import DeleteOptions, WriteOptions
+from orchtw.rules.delete_options import DeleteOptions
+from orchtw.rules.write_options import WriteOptions
 from orchtw.storage.store import Guard, Op
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object

@@ -9,7 +9,7 @@ from orchtw.errors import NotFound
 from orchtw.registry.write import WriteView, Written
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import patch_type
-from orchtw.rules.options import WriteOptions, patch_options
+from orchtw.rules.write_options import WriteOptions, patch_options
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.patch import patch, store

@@ -9,7 +9,7 @@ from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.request import Request, Response
 from orchtw.responses.accept import Acceptance
-from orchtw.rules.options import create_options
+from orchtw.rules.write_options import create_options
 from orchtw.values.causes import not_supported, required
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing

@@ -9,8 +9,9 @@ from orchtw.apply.managed_fields import manager_name
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write, WriteView
 from orchtw.request import Request, RequestInfo, UserInfo
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.rules.negotiation import Negotiated
-from orchtw.rules.options import DeleteOptions, WriteOptions
+from orchtw.rules.write_options import WriteOptions
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Submission
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.request import Response
-from orchtw.rules.options import create_options
+from orchtw.rules.write_options import create_options
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import read

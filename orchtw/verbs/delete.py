@@ -10,7 +10,7 @@ import msgspec
 from orchtw.authz.decision import Decision
 from orchtw.errors import Forbidden
 from orchtw.request import Response
-from orchtw.rules.options import DeleteOptions, delete_options
+from orchtw.rules.delete_options import DeleteOptions, delete_options
 from orchtw.schema.catalogue import ResourceType
 from orchtw.values.causes import go_quote
 from orchtw.verbs.call import VerbCall

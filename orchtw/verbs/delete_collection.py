@@ -11,7 +11,7 @@ from twisted.internet.task import deferLater
 
 from orchtw.errors import Invalid, NotFound, StatusError
 from orchtw.request import Response
-from orchtw.rules.options import IGNORE_READ_ERRORS, DeleteOptions
+from orchtw.rules.delete_options import IGNORE_READ_ERRORS, DeleteOptions
 from orchtw.values.causes import invalid
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Reading, Writing

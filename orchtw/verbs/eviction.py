@@ -13,8 +13,9 @@ from orchtw.errors import BadRequest, Cause, Conflict, Forbidden, InternalError,
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.request import Response
-from orchtw.rules.options import DeleteOptions, create_options, delete_options
+from orchtw.rules.delete_options import DeleteOptions, delete_options
 from orchtw.rules.selectors import selector_of_object
+from orchtw.rules.write_options import create_options
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_most_recent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchtw.errors import NotFound
 from orchtw.registry.target import Target
 from orchtw.request import Response
-from orchtw.rules.options import get_revision
+from orchtw.rules.resource_version import get_revision
 from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Reading

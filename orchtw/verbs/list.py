@@ -8,7 +8,7 @@ from typing import Any
 from orchtw.errors import BadRequest
 from orchtw.registry.stored import Stored
 from orchtw.request import Response
-from orchtw.rules.options import ListOptions, list_options
+from orchtw.rules.list_options import ListOptions, list_options
 from orchtw.rules.shard_selectors import NAMESPACE, ShardSelector
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Reading

@@ -12,7 +12,7 @@ from orchtw.errors import Expired
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.responses.slices import in_turns
 from orchtw.rules import paging
-from orchtw.rules.options import ListOptions
+from orchtw.rules.list_options import ListOptions
 from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.storage.cache.selecting import selected
 from orchtw.storage.cache.union import Candidates

@@ -13,7 +13,7 @@ from orchtw.errors import BadRequest, Cause, Invalid, NotFound, TooLargeToStore
 from orchtw.registry.write import Transform, Write, Written
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import patch_type
-from orchtw.rules.options import patch_options
+from orchtw.rules.write_options import patch_options
 from orchtw.schema.codec.body import fit_value
 from orchtw.schema.codec.codec import Codec
 from orchtw.schema.codec.mismatch import describe

@@ -9,7 +9,8 @@ from orchtw.registry.scaling import ScaleMapping
 from orchtw.registry.write import Write
 from orchtw.request import Response
 from orchtw.rules.negotiation import check_transform, patch_type
-from orchtw.rules.options import include_object, patch_options, update_options
+from orchtw.rules.options import include_object
+from orchtw.rules.write_options import patch_options, update_options
 from orchtw.schema.codec.body import fit_value
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.codec.strict_fields import WARN

@@ -7,10 +7,11 @@ from functools import partial
 from typing import Final
 
 from orchtw.authn.service_accounts.issuer import AccountTokens, credential_id
+from orchtw.authn.service_accounts.lifetime import token_lifetime
 from orchtw.errors import BadRequest, Cause, Conflict, Invalid, NotFound
 from orchtw.registry.targets import Targets
 from orchtw.request import Response
-from orchtw.rules.options import create_options
+from orchtw.rules.write_options import create_options
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.values.causes import invalid
 from orchtw.values.times import rfc3339
@@ -92,7 +93,7 @@ class TokenRequests:
         spec = request["spec"]
         audiences, seconds = spec["audiences"], spec["expirationSeconds"]
         is_pod = bound is not None and bound["kind"] == "Pod"
-        lifetime = self._tokens.lifetime(seconds, audiences, pod_bound=is_pod)
+        lifetime = token_lifetime(self._tokens, seconds, audiences, pod_bound=is_pod)
         token = self._tokens.bound(account, audiences, now, lifetime, bound, node=node, token_id=token_id)
         status = {"token": token, "expirationTimestamp": rfc3339(now + seconds)}
         return codec.normalise({**request, "status": status})

@@ -11,7 +11,7 @@ from orchtw.registry.sharing import may_share
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.request import Response
-from orchtw.rules.options import update_options
+from orchtw.rules.write_options import update_options
 from orchtw.verbs.call import VerbCall
 from orchtw.verbs.context import Writing
 from orchtw.verbs.request_bodies import decode, read

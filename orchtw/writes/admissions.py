@@ -11,7 +11,8 @@ from orchtw.admission.chain import NOBODY, AdmissionPlan, Chain
 from orchtw.registry.offload import Offload
 from orchtw.registry.write import Write
 from orchtw.request import Request, UserInfo
-from orchtw.rules.options import DeleteOptions, WriteOptions
+from orchtw.rules.delete_options import DeleteOptions
+from orchtw.rules.write_options import WriteOptions
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.body import fit_own
 from orchtw.schema.codec.codec import Codec

@@ -9,7 +9,7 @@ import msgspec
 from orchtw.errors import Invalid, NotFound
 from orchtw.registry.metadata import ordered
 from orchtw.registry.write import Write
-from orchtw.rules.options import IGNORE_READ_ERRORS, DeleteOptions
+from orchtw.rules.delete_options import IGNORE_READ_ERRORS, DeleteOptions
 from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.values.causes import invalid

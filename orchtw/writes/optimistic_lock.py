@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchtw.errors import BadRequest, Cause, Conflict, Invalid, NotFound
 from orchtw.registry.write import Write
-from orchtw.rules.options import parse_revision
+from orchtw.rules.resource_version import parse_revision
 from orchtw.storage.store import KeyValue
 from orchtw.watch.entry import Entry
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.registry.write import Write
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"

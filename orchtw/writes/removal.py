@@ -7,7 +7,7 @@ from typing import Any
 
 from orchtw.registry.stored import Stored
 from orchtw.registry.write import Write
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.storage.store import Op, WriteOutcome
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object

@@ -6,7 +6,8 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest, Forbidden, InternalError, Timeout
-from orchtw.rules.options import DeleteOptions, WriteOptions
+from orchtw.rules.delete_options import DeleteOptions
+from orchtw.rules.write_options import WriteOptions
 from orchtw.schema.declarations import GroupVersionKind
 from tests.admission.asked import attributes, canonical, request, resource
 

@@ -10,7 +10,7 @@ from twisted.internet.defer import ensureDeferred
 from orchtw.client.interface import Item
 from orchtw.client.owner_references import OwnerMetadata, OwnerMetadataReader, OwnerReference
 from orchtw.errors import AlreadyExists, Conflict, Expired, Forbidden, Invalid, NotFound, StatusError
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.watch.event_log import EventLog
 from orchtw.wire.objects import Object
 from tests.client.world import WorldTestCase, reference

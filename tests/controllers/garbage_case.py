@@ -7,7 +7,7 @@ from typing import Any
 from orchtw.controllers.garbage_collector import (
     GarbageCollector,
 )
-from orchtw.rules.options import DeleteOptions, Propagation
+from orchtw.rules.delete_options import DeleteOptions, Propagation
 from orchtw.wire.objects import Object
 from tests.controllers.controlled import ControllerTestCase
 

@@ -6,7 +6,7 @@ import attrs
 
 from orchtw.client.aggregated.watch import LEAST_S
 from orchtw.controllers.garbage_collector import DISCOVERY_PERIOD_S, GarbageCollector
-from orchtw.rules.options import DeleteOptions, Propagation
+from orchtw.rules.delete_options import DeleteOptions, Propagation
 from orchtw.wire.objects import Object
 from tests.client.aggregated.servers import PATH, AggregatedCase, widget
 from tests.client.aggregated.test_watch import event

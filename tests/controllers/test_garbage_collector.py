@@ -11,7 +11,7 @@ from orchtw.controllers.garbage_collector import (
     is_followed,
 )
 from orchtw.naming.naming import Naming
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.wire.objects import Object
 from tests.client.world import reference
 from tests.controllers.garbage_case import GarbageCollectorCase

@@ -10,7 +10,7 @@ from weakref import ref
 from orchtw.controllers.garbage_collector import (
     DISCOVERY_PERIOD_S,
 )
-from orchtw.rules.options import Propagation
+from orchtw.rules.delete_options import Propagation
 from orchtw.wire.objects import Object
 from tests.client.world import reference
 from tests.controllers.garbage_case import GarbageCollectorCase

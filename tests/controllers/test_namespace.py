@@ -10,7 +10,7 @@ import attrs
 from orchtw.client.interface import Discovered
 from orchtw.controllers.namespace import DISCOVERY_S, SWEEP_S, NamespaceController
 from orchtw.errors import Forbidden
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.storage.store import Op
 from tests.client.aggregated.servers import PATH, WIDGETS, AggregatedCase, listed, widget
 from tests.controllers.controlled import ControllerTestCase, host

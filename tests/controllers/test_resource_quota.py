@@ -15,7 +15,7 @@ from orchtw.controllers.manager import Manager
 from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.quota.amounts import amounts
 from orchtw.quota.evaluators import CountEvaluator
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.watch import turns
 from orchtw.wire.objects import Object
 from tests.controllers.controlled import ControllerTestCase, host

@@ -1,98 +1,34 @@
-"""`/openapi/v2` and `/openapi/v3` over HTTP (reference OPENAPI-1, OPENAPI-2)."""
+"""`/openapi/v2` and `/openapi/v3` over HTTP (reference OPENAPI-1, OPENAPI-3)."""
 # covers: orchtw.schema.openapi.parameters, orchtw.schema.openapi.v2
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import orjson
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.endpoints.openapi import OpenAPI, preferred
+from orchtw.endpoints.openapi import preferred
 from orchtw.endpoints.paths import Paths
 from orchtw.errors import MethodNotAllowed
 from orchtw.filters.chain import Placed, line
 from orchtw.filters.common_headers import CommonHeaders
-from orchtw.naming.naming import Naming
-from orchtw.registry.aggregation.backends import Backends
-from orchtw.registry.aggregation.documents import RemoteDocuments
-from orchtw.registry.aggregation.services import ApiService, ApiServices
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
-from orchtw.request import Peer, Request, Response
-from orchtw.rules.runtime_config import enabled
-from orchtw.schema.catalogue import Catalogue
+from orchtw.request import Request, Response
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.openapi.features import EVERYTHING, Features
 from orchtw.storage.cache.watch_cache import Cacher
 from tests.client.world import MemoryStore
+from tests.endpoints.openapi_case import APPS, CATALOGUE, SHARED, OpenAPICase, alone, request, served
 from tests.registry.widgets import GROUP, versions
 
-NAMING = Naming.orch()
-CATALOGUE = Catalogue.load(NAMING)
-CODECS = Codecs(CATALOGUE)
 AT = "application/com.github.proto-openapi.spec.{}@v1.0+protobuf"
 DOT = "application/com.github.proto-openapi.spec.{}.v1.0+protobuf"
-APPS = "/openapi/v3/apis/apps/v1"
 WIDGETS = f"/openapi/v3/apis/{GROUP}/v1"
 T = TypeVar("T")
-
-
-def endpoint(*settings: tuple[str, str]) -> OpenAPI:
-    """Of a server with this --runtime-config, at second 0 of 1970."""
-    targets = Targets(CATALOGUE, CODECS, enabled(CATALOGUE, settings))
-    return alone(targets, CODECS, Offload(None))
-
-
-def alone(targets: Targets, codecs: Codecs, offload: Offload, features: Features = EVERYTHING) -> OpenAPI:
-    """Return the OpenAPI endpoints of a server without aggregated servers."""
-    services = ApiServices(targets, NAMING)
-    remote = RemoteDocuments(services, cast(Backends, None), offload, Clock())
-
-    async def pass_on(request: Request, service: ApiService) -> Response:
-        raise AssertionError("there is no other server")
-
-    return OpenAPI(targets, codecs.schemas, lambda: 0.0, offload, remote, pass_on, features)
-
-
-SHARED = endpoint()
-
-
-def request(path: str, *, method: str = "GET", query: str = "", **headers: str) -> Request:
-    lower = {key.replace("_", "-"): value for key, value in headers.items()}
-    return Request(method=method, path=path, query=query, headers=lower, peer=Peer(address="127.0.0.1", port=1))
-
-
-class OpenAPICase(SynchronousTestCase):
-    """Asks one endpoint that all tests share."""
-
-    def ask(
-        self, path: str, *, query: str = "", method: str = "GET", target: OpenAPI = SHARED, **headers: str
-    ) -> Response:
-        asked = request(path, query=query, method=method, **headers)
-        answer: Response = self.successResultOf(Deferred.fromCoroutine(Paths([target])(asked)))
-        return answer
-
-    def header(self, response: Response, name: str) -> str:
-        found = [value for key, value in response.headers if key == name]
-        self.assertLess(len(found), 2, name)
-        return found[0] if found else ""
-
-    def right(self) -> str:
-        """The relative URL of a document, off the index."""
-        index = orjson.loads(bytes(self.ask("/openapi/v3").body))  # type: ignore[arg-type]
-        url: str = index["paths"]["apis/apps/v1"]["serverRelativeURL"]
-        return url
-
-
-class GateTests(SynchronousTestCase):
-    def test_v3(self) -> None:
-        """Without its gate there is nothing of version 3 (reference OPENAPI-19)."""
-        shown = alone(Targets(CATALOGUE, CODECS, enabled(CATALOGUE, ())), CODECS, Offload(None), Features(v3=False))
-        self.assertEqual((tuple(shown.paths()), tuple(shown.aliases())), (("/openapi/v2",), ()))
 
 
 class NegotiationTests(OpenAPICase):
@@ -162,7 +98,7 @@ class CachingTests(OpenAPICase):
 
     def test_changed(self) -> None:
         """Other resources make other bytes, under another ETag and other hashes."""
-        less = endpoint(("apps/v1", "false"))
+        less = served(("apps/v1", "false"))
         first, second = self.ask("/openapi/v2"), self.ask("/openapi/v2", target=less)
         self.assertNotEqual(self.header(first, "Etag"), self.header(second, "Etag"))
         self.assertIn(b"/apis/apps/v1/", first.body)
@@ -170,54 +106,26 @@ class CachingTests(OpenAPICase):
         self.assertNotIn(b'"apis/apps/v1"', self.ask("/openapi/v3", target=less).body)
 
 
-class VersionThreeTests(OpenAPICase):
-    def test_index(self) -> None:
-        """The index names each document's place with its hash."""
-        self.assertRegex(self.right(), rf"^{APPS}\?hash=[0-9A-F]{{64}}$")
-        self.assertEqual(self.ask("/openapi/v3/").body, self.ask("/openapi/v3").body)
-
-    def test_right_hash(self) -> None:
-        """Under its hash a document may be kept for a year."""
-        path, _, query = self.right().partition("?")
-        found = self.ask(path, query=query)
-        self.assertEqual(found.code, 200)
-        self.assertEqual(self.header(found, "Cache-Control"), "public, immutable")
-        self.assertEqual(self.header(found, "Expires"), "Fri, 01 Jan 1971 00:00:00 GMT")
-
-    def test_wrong_hash(self) -> None:
-        """Another hash is a 301 to the right one, which may not be kept (reference REQ-29, OPENAPI-6)."""
-        found = self.ask(APPS, query="hash=0123")
-        self.assertEqual((found.code, self.header(found, "Location")), (301, self.right()))
-        self.assertEqual(self.header(found, "Cache-Control"), "")
-
-    def test_no_hash(self) -> None:
-        """Without a hash there is the document, which may not be kept."""
-        found = self.ask(APPS)
-        self.assertEqual((found.code, self.header(found, "Expires")), (200, ""))
-
-    def test_unknown_document(self) -> None:
-        """A document of something that is not served is a 404."""
-        self.assertEqual(self.ask("/openapi/v3/apis/apps/v9").code, 404)
-
-
 class PathTests(OpenAPICase):
     def test_index_of_the_server(self) -> None:
         """The server's index shows both versions, but not each document."""
-        self.assertEqual(list(SHARED.paths()), ["/openapi/v2", "/openapi/v3"])
+        self.assertEqual([*SHARED.v2.paths(), *SHARED.v3.paths()], ["/openapi/v2", "/openapi/v3"])
 
     def test_methods(self) -> None:
         """Only GET and HEAD are answered."""
         self.assertEqual(self.ask("/openapi/v2", method="HEAD").code, 200)
-        failing = Deferred.fromCoroutine(Paths([SHARED])(request("/openapi/v2", method="POST")))
+        failing = Deferred.fromCoroutine(SHARED.router()(request("/openapi/v2", method="POST")))
         self.failureResultOf(failing, MethodNotAllowed)
 
     def test_nothing_is_made_early(self) -> None:
         """Making the endpoint and learning its paths makes no document."""
-        fresh = endpoint()
-        list(fresh.paths())
-        self.assertIsNone(fresh._documents)
-        list(fresh.aliases())
-        self.assertNotIn("v2", vars(fresh._present().published))
+        fresh = served()
+        for each in fresh.both:
+            list(each.paths())
+        self.assertIsNone(fresh.openapi._documents)
+        for each in fresh.both:
+            list(each.aliases())
+        self.assertNotIn("v2", vars(fresh.openapi.present().published))
 
 
 class HeldOffload(Offload):
@@ -245,7 +153,7 @@ class ChangeTests(OpenAPICase):
         self.successResultOf(ensureDeferred(self.targets.open(cacher)))
         self.addCleanup(lambda: self.successResultOf(ensureDeferred(cacher.stop())))
         self.offload = HeldOffload()
-        self.paths = Paths([], changing=[alone(self.targets, codecs, self.offload)])
+        self.paths = Paths([], changing=alone(self.targets, codecs, self.offload).both)
         self.targets.listen(self.paths.forget)
         self.widgets = versions(codecs.schemas)
 

@@ -1,5 +1,5 @@
 """Logs of pods, read from node agents (reference PROXY-3 to PROXY-5, PROXY-7)."""
-# covers: orchtw.proxy.options
+# covers: orchtw.proxy.log_options
 
 from __future__ import annotations
 

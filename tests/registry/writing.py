@@ -13,7 +13,7 @@ from orchtw.admission.chain import ChainPlugin
 from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write, Written
 from orchtw.request import UserInfo
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.schema.catalogue import ResourceType
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object

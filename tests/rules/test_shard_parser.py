@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest
 from orchtw.naming.naming import Naming
-from orchtw.rules.options import list_options
+from orchtw.rules.list_options import list_options
 from orchtw.rules.shard_parser import MAX_RANGES, parse_shards
 from orchtw.rules.shard_selectors import ShardRange
 from tests.properties import examples

@@ -1,6 +1,6 @@
 """Certificate signing requests (reference CSR-2 to CSR-10)."""
 # covers: orchtw.registry.groups.certificates.request_validation, orchtw.registry.groups.certificates.requests
-# covers: orchtw.registry.groups.certificates.status_validation
+# covers: orchtw.registry.groups.certificates.status_validation, orchtw.registry.groups.certificates.usages
 
 from __future__ import annotations
 

@@ -40,7 +40,6 @@ from tests.verbs.served import APPLY, MERGE
 DELETION = "tests.end_to_end.test_deletion.DeleteTests"
 GRACE = "tests.writes.test_delete.GraceTests"
 PROPAGATION = "tests.writes.test_delete.PropagationTests"
-OPTIONS = "tests.rules.test_options"
 KIND_TRAITS = "tests.registry.test_kinds.TraitsTests"
 NAMES = "tests.validation.test_names"
 
@@ -280,7 +279,7 @@ class MetaTests(case.EntryCase):
         ],
         57: [
             Asked(method="DELETE", body={"gracePeriodSeconds": -5}, code=200, text="^"),
-            Shown(f"{OPTIONS}.DeleteOptionsTests.test_negative_grace"),
+            Shown("tests.rules.test_delete_options.DeleteOptionsTests.test_negative_grace"),
         ],
         58: [
             Asked(
@@ -318,7 +317,7 @@ class MetaTests(case.EntryCase):
                 code=400,
                 headers={"accept": "application/json;as=Table;v=v1;g=meta.orch.io"},
             ),
-            Shown(f"{OPTIONS}.OtherParametersTests.test_include_object"),
+            Shown("tests.rules.test_options.OtherParametersTests.test_include_object"),
         ],
         84: refused_selector(selected(matchLabels={"a b": "c"}), selected(matchLabels={"x.y/a": "c"}), "matchLabels"),
         85: refused_selector(selected(matchLabels={"a": "b c"}), selected(matchLabels={"a": ""}), "matchLabels"),

@@ -1,17 +1,15 @@
-"""Kinds that are asked, not stored: access and token reviews (reference REQ-2, AUTHZ-26, AUTHN-44)."""
+"""Access reviews: of a subject, of oneself, and in a namespace (reference REQ-2, AUTHZ-26)."""
 # covers: orchtw.verbs.subject_access_review_validation
 
 from __future__ import annotations
 
 from typing import Any
 
-from orchtw.testing.in_process import TOKEN
 from orchtw.wire.objects import Object
 from tests.emulated import since
 from tests.verbs.answered import Case
 
 AUTHORIZATION = "/apis/authorization.orch.io/v1"
-TOKENS = "/apis/authentication.orch.io/v1/tokenreviews"
 PODS = {"verb": "list", "resource": "pods", "namespace": "default"}
 PATH = {"verb": "get", "path": "/metrics"}
 
@@ -165,75 +163,8 @@ class AccessTests(Case):
             status = await self.asked("localsubjectaccessreviews", {**ask, **attributes}, 422, "default")
             self.assertEqual(status["details"]["causes"][0]["field"], field)
 
-    async def test_rules(self) -> None:
-        """The rules of a user are told for a namespace, which has to be named."""
-        review = await self.asked("selfsubjectrulesreviews", {"namespace": "default"})
-        self.assertIn({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}, review["status"]["resourceRules"])
-        self.assertIn({"verbs": ["*"], "nonResourceURLs": ["*"]}, review["status"]["nonResourceRules"])
-        self.assertEqual((review["spec"], review["status"]["incomplete"]), ({}, False))
-        self.assertEqual((await self.asked("selfsubjectrulesreviews", {}, 400))["message"], "no namespace on request")
-
     async def test_nothing_is_stored(self) -> None:
         """Reviews cannot be read, listed or deleted."""
         for method in ("GET", "DELETE"):
             await self.send(method, f"{AUTHORIZATION}/subjectaccessreviews", 405)
         await self.send("GET", f"{AUTHORIZATION}/subjectaccessreviews/a", 405)
-
-
-class TokenTests(Case):
-    async def asked(self, spec: Any, code: int = 201, **meta: str) -> Any:
-        """A review names the token's user."""
-        return (await self.send("POST", TOKENS, code, {"metadata": meta, "spec": spec})).json
-
-    async def test_known(self) -> None:
-        """A good token is told with its user, as a request with it would have it."""
-        status = (await self.asked({"token": TOKEN}))["status"]
-        self.assertTrue(status["authenticated"])
-        self.assertEqual((status["user"]["username"], status["user"]["uid"]), ("admin", "admin"))
-        self.assertEqual(set(status["user"]["groups"]), {"system:masters", "system:authenticated"})
-
-    async def test_unknown(self) -> None:
-        """An unknown token is an answer, not a refusal; so is one that no header could carry."""
-        for token in ("wrong", "ä\u20ac", "\x00", f"{TOKEN}x"):
-            status = (await self.asked({"token": token}))["status"]
-            self.assertEqual((status.get("authenticated", False), status["user"]), (False, {}), token)
-            self.assertEqual(status["error"], "invalid bearer token")
-
-    async def test_audiences(self) -> None:
-        """The status names the audiences that were asked for and fit: the API's by default (reference AUTHN-50)."""
-        own = "https://orch.default.svc.cluster.local"
-        for asked, told in (([], [own]), (["x", own], [own]), (["x"], None)):
-            status = (await self.asked({"token": TOKEN, "audiences": asked}))["status"]
-            self.assertEqual((status.get("authenticated", False), status.get("audiences")), (bool(told), told), asked)
-        many = {"token": TOKEN, "audiences": ["x"] * 1001}
-        text = "spec.audiences: Too many: 1001: must have at most 1000 items"
-        self.assertEqual((await self.asked(many, 400))["message"], text)
-
-    async def test_blank(self) -> None:
-        """A token of blanks authenticates no one, not even the anonymous user (reference AUTHN-44)."""
-        self.assertEqual((await self.asked({"token": " "}))["status"]["error"], "invalid bearer token")
-
-    async def test_no_token(self) -> None:
-        """Without a token there is nothing to ask."""
-        for spec in ({}, {"token": ""}):
-            self.assertEqual(
-                (await self.asked(spec, 400))["message"], "token is required for TokenReview in authentication"
-            )
-
-
-@since((1, 26))
-class SelfSubjectTests(Case):
-    async def test_requester(self) -> None:
-        """The answer is the user of the request, or the one that it impersonates (reference AUTHN-60)."""
-        url = "/apis/authentication.orch.io/v1/selfsubjectreviews"
-        found = (await self.send("POST", url, 201, {})).json
-        self.assertEqual((found["kind"], found["apiVersion"]), ("SelfSubjectReview", "authentication.orch.io/v1"))
-        groups = ["system:masters", "system:authenticated"]
-        self.assertEqual(found["status"]["userInfo"], {"username": "admin", "uid": "admin", "groups": groups})
-        self.assertNotIn("spec", found)
-        other = {"impersonate-user": "ann", "impersonate-group": "cooks", "impersonate-extra-colour": "red"}
-        found = (await self.send("POST", url, 201, {"kind": "SelfSubjectReview"}, other)).json["status"]["userInfo"]
-        self.assertEqual((found["username"], found["extra"]), ("ann", {"colour": ["red"]}))
-        self.assertIn("cooks", found["groups"])
-        await self.send("GET", url, 405)
-        await self.send("POST", url.replace("v1/", "v1beta1/"), 404, {})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from twisted.internet import reactor
 
-from orchtw.rules.options import IGNORE_READ_ERRORS
+from orchtw.rules.delete_options import IGNORE_READ_ERRORS
 from tests.emulated import since
 from tests.in_process import InProcessServer
 from tests.verbs.answered import Case

@@ -9,7 +9,7 @@ from orchtw.admission.attributes import Attributes
 from orchtw.admission.chain import ChainPlugin
 from orchtw.errors import BadRequest, Forbidden, Invalid
 from orchtw.registry.target import Convert
-from orchtw.rules.options import WriteOptions
+from orchtw.rules.write_options import WriteOptions
 from orchtw.wire.objects import Object
 from tests.registry.writing import USER, Rival, WriteTestCase
 

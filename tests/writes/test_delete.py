@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.errors import Conflict, Invalid, NotFound
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.storage.cache.resource import DamagedObject
 from orchtw.values.times import rfc3339
 from orchtw.wire.objects import Object

@@ -12,7 +12,7 @@ from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.offload import Offload
 from orchtw.registry.write import Written
 from orchtw.request import Peer, Request
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 from orchtw.writes.delete import Deletion

@@ -12,6 +12,7 @@ from orchtw.authn.audiences import common
 from orchtw.authn.method import AuthnHost, ShownToken, TokenUses, authenticated
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.claims import (
+    USER_PREFIX,
     Claims,
     Reference,
     bound_claims,
@@ -19,7 +20,7 @@ from orchtw.authn.service_accounts.claims import (
     unverified_issuer,
     verified,
 )
-from orchtw.authn.service_accounts.issuer import USER_PREFIX, AccountTokens, credential_id
+from orchtw.authn.service_accounts.issuer import AccountTokens, credential_id
 from orchtw.authn.service_accounts.token_objects import Bearer, TokenObjects
 from orchtw.authn.validity import FOREIGN, Validity
 from orchtw.config.authentication import AuthenticationOptions

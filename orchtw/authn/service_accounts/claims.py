@@ -1,4 +1,4 @@
-"""Parsing of a service account token's claims, and its signature check (reference AUTHN-25)."""
+"""Claims of service account tokens, built and parsed, and the signature check (reference AUTHN-25, AUTHN-61)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Any, Final
 
 import msgspec
 
-from orchtw.authn.service_accounts.issuer import USER_PREFIX
 from orchtw.authn.service_accounts.keys import TokenKeys
 from orchtw.errors import Unauthorized
 from orchtw.naming.naming import Naming
 from orchtw.wire.json_values import loads
+from orchtw.wire.objects import Object
+
+USER_PREFIX: Final = "system:serviceaccount:"
 
 MAX_TOKEN_BYTES: Final = 32 << 10
 """Size limit of a token: ours have less than 4 KiB, and parsing longer ones would let clients waste our time."""
@@ -56,6 +58,58 @@ class Claims(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def kept_in_secret(self) -> bool:
         """Report whether the token comes from a Secret, which must still hold it."""
         return self.audiences is None
+
+
+def build_bound_claims(
+    naming: Naming,
+    issuer: str,
+    account: Object,
+    audiences: Sequence[str],
+    now: int,
+    lifetime: tuple[int, int],
+    bound: Object | None,
+    *,
+    node: Object | None,
+    token_id: str,
+) -> Mapping[str, Any]:
+    """Return the claims of a token that `AccountTokens.bound` issues; see there for the arguments."""
+    meta, (ends_s, warns_s) = account["metadata"], lifetime
+    own: Object = {"namespace": meta["namespace"]}
+    if bound is not None:
+        own[bound["kind"].lower()] = _named(bound["metadata"])
+    if node is not None:
+        own["node"] = node
+    own = dict(sorted(own.items()))
+    own["serviceaccount"] = _named(meta)
+    if warns_s:
+        own["warnafter"] = now + warns_s
+    return {
+        "aud": list(audiences),
+        "exp": now + ends_s,
+        "iat": now,
+        "iss": issuer,
+        **({"jti": token_id} if token_id else {}),
+        naming.label_domain: own,
+        "nbf": now,
+        "sub": _subject(meta["namespace"], meta["name"]),
+    }
+
+
+def build_legacy_claims(naming: Naming, account: Object, secret_name: str) -> Mapping[str, Any]:
+    """Return the claims of a token to be kept in a Secret."""
+    meta, prefix = account["metadata"], f"{naming.label_domain}/serviceaccount/"
+    return {
+        "iss": naming.service_account_issuer,
+        f"{prefix}namespace": meta["namespace"],
+        f"{prefix}secret.name": secret_name,
+        f"{prefix}service-account.name": meta["name"],
+        f"{prefix}service-account.uid": meta["uid"],
+        "sub": _subject(meta["namespace"], meta["name"]),
+    }
+
+
+def _named(meta: Object) -> Object:
+    return {"name": meta["name"], "uid": meta["uid"]}
 
 
 def unverified_issuer(token: str) -> str | None:
@@ -144,8 +198,12 @@ def _reference(own: Mapping[str, Any], kind: str) -> Reference:
     return Reference(f"{kind}s", _text(named, "name"), _text(named, "uid"))
 
 
+def _subject(namespace: str, name: str) -> str:
+    return f"{USER_PREFIX}{namespace}:{name}"
+
+
 def _check_subject(claims: Mapping[str, Any], namespace: str, name: str) -> None:
-    if claims.get("sub") != f"{USER_PREFIX}{namespace}:{name}":
+    if claims.get("sub") != _subject(namespace, name):
         raise Unauthorized("the subject of the service account token is not its account")
 
 

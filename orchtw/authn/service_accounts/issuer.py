@@ -1,21 +1,16 @@
-"""Issuing of service account tokens: claims, lifetime and signature (reference AUTHN-25, AUTHN-30)."""
+"""Issuing of service account tokens: settings and signature (reference AUTHN-24, AUTHN-25)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
+from orchtw.authn.service_accounts.claims import build_bound_claims, build_legacy_claims
 from orchtw.authn.service_accounts.keys import SigningKey, TokenKeys
 from orchtw.naming.naming import Naming
 from orchtw.wire.objects import Object
-
-WARNED_S: Final = 3607
-"""Lifetime that node agents request for a pod's default token; an extended token is stale after it (AUTHN-30)."""
-EXTENDED_S: Final = 365 * 24 * 3600
-
-USER_PREFIX: Final = "system:serviceaccount:"
 
 
 class AccountTokens(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -46,13 +41,6 @@ class AccountTokens(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         issuers = (default_issuer(naming),)
         return cls(naming=naming, keys=TokenKeys.fresh(), issuers=issuers, audiences=issuers)
 
-    def lifetime(self, asked_s: int, audiences: Sequence[str], *, pod_bound: bool) -> tuple[int, int]:
-        """Return the seconds until a token expires, and until its use is counted as stale (0: never)."""
-        own = set(audiences) <= set(self.audiences)
-        if self.extends and pod_bound and asked_s == WARNED_S and own:
-            return EXTENDED_S, asked_s
-        return asked_s, 0
-
     def bound(
         self,
         account: Object,
@@ -64,45 +52,20 @@ class AccountTokens(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         node: Object | None = None,
         token_id: str = "",
     ) -> str:
-        """Issue a token for `audiences`, valid from `now` (seconds since the epoch); see `lifetime` for its lifetime.
+        """Issue a token for `audiences`, valid from `now` (seconds since the epoch).
 
-        Deleting the Pod, Secret or Node `bound`, if given, revokes it. `node` is the name and uid of the pod's node,
-        `token_id` the id of the token, empty if it has none (reference AUTHN-61).
+        `lifetime` is as `token_lifetime` returns it. Deleting the Pod, Secret or Node `bound`, if given, revokes the
+        token. `node` is the name and uid of the pod's node, `token_id` the id of the token, empty if it has none
+        (reference AUTHN-61).
         """
-        meta, (ends_s, warns_s) = account["metadata"], lifetime
-        own: Object = {"namespace": meta["namespace"]}
-        if bound is not None:
-            own[bound["kind"].lower()] = _named(bound["metadata"])
-        if node is not None:
-            own["node"] = node
-        own = dict(sorted(own.items()))
-        own["serviceaccount"] = _named(meta)
-        if warns_s:
-            own["warnafter"] = now + warns_s
-        claims = {
-            "aud": list(audiences),
-            "exp": now + ends_s,
-            "iat": now,
-            "iss": self.issuers[0],
-            **({"jti": token_id} if token_id else {}),
-            self.naming.label_domain: own,
-            "nbf": now,
-            "sub": subject(meta),
-        }
+        claims = build_bound_claims(
+            self.naming, self.issuers[0], account, audiences, now, lifetime, bound, node=node, token_id=token_id
+        )
         return _signed(claims, self.keys.signing)
 
     def legacy(self, account: Object, secret_name: str) -> str:
         """Issue a token to be kept in a Secret; it does not expire."""
-        meta, prefix = account["metadata"], f"{self.naming.label_domain}/serviceaccount/"
-        claims = {
-            "iss": self.naming.service_account_issuer,
-            f"{prefix}namespace": meta["namespace"],
-            f"{prefix}secret.name": secret_name,
-            f"{prefix}service-account.name": meta["name"],
-            f"{prefix}service-account.uid": meta["uid"],
-            "sub": subject(meta),
-        }
-        return _signed(claims, self.keys.in_secrets)
+        return _signed(build_legacy_claims(self.naming, account, secret_name), self.keys.in_secrets)
 
 
 def _signed(claims: Mapping[str, Any], signing: SigningKey) -> str:
@@ -117,15 +80,6 @@ def default_issuer(naming: Naming) -> str:
     return f"https://{naming.service_host}.cluster.local"
 
 
-def subject(meta: Object) -> str:
-    """Return the user name of the account with this metadata."""
-    return f"{USER_PREFIX}{meta['namespace']}:{meta['name']}"
-
-
 def credential_id(token_id: str) -> str:
     """Return the id of a token as users and audit events carry it (reference AUTHN-61)."""
     return f"JTI={token_id}"
-
-
-def _named(meta: Object) -> Object:
-    return {"name": meta["name"], "uid": meta["uid"]}

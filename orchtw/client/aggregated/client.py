@@ -26,7 +26,7 @@ from orchtw.client.interface import (
     Watch,
 )
 from orchtw.errors import InternalError, MethodNotAllowed, NotFound
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.wire.objects import Object
 
 PAGE: Final = 500

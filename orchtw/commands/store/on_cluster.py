@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from orchtw.commands.store import check as checks
 from orchtw.commands.store import export as exports
 from orchtw.commands.store import migrate as migration
-from orchtw.commands.store.cluster import ClusterSource, cluster_flags, import_into, opened, vocabulary_of
+from orchtw.commands.store.etcd import ClusterSource, cluster_flags, import_into, opened, vocabulary_of
 from orchtw.commands.store.opening import Opening
 from orchtw.commands.store.outcome import Migrated
 from orchtw.commands.store.values import StoredValues

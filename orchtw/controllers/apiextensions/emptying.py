@@ -13,7 +13,7 @@ from orchtw.registry.stored import Stored
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.request import UserInfo
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.writes.delete import Deletion
 from orchtw.writes.write_path import WritePath

@@ -10,7 +10,7 @@ from orchtw.client.interface import Item
 from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.errors import Conflict, NotFound
 from orchtw.rules.bootstrap_tokens import SECRET_TYPE, TokenSecret
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 
 LONGEST_S: Final = 24 * 3600.0
 """Longest time between two looks at a Secret that is yet to expire."""

@@ -14,7 +14,7 @@ from orchtw.controllers.certificates import request_state as state
 from orchtw.controllers.certificates.requests import RequestController
 from orchtw.controllers.controller import ControllerHost
 from orchtw.errors import Conflict
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.wire.objects import Object
 
 PERIOD_S: Final = 3600.0

@@ -15,7 +15,7 @@ from orchtw.client.interface import Item
 from orchtw.controllers.controller import Controller, ControllerHost
 from orchtw.errors import Conflict, NotFound
 from orchtw.responses.slices import Steps, in_turns
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.wire.objects import Object
 
 PERIOD_S: Final = 24 * 3600.0

@@ -14,7 +14,7 @@ from orchtw.client.work_queue import TURN_S, Retry
 from orchtw.controllers.controller import Controller, ControllerHost, Published
 from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
 from orchtw.errors import Conflict, Forbidden, NotFound, StatusError
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.schema.validation.metadata import generate_name
 from orchtw.wire.objects import Object
 

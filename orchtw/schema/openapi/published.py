@@ -12,11 +12,12 @@ from functools import cached_property
 import orjson
 
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.openapi import v2, v2_protobuf
+from orchtw.schema.openapi import v2
 from orchtw.schema.openapi.documents import Part, Pieces, parts
 from orchtw.schema.openapi.features import EVERYTHING, Features
 from orchtw.schema.openapi.foreign import Foreign, beside
 from orchtw.schema.openapi.forms import DocumentForm, Encoded, KeptForms
+from orchtw.schema.openapi.protobuf import v2 as v2_protobuf
 from orchtw.schema.openapi.release import Release
 from orchtw.schema.openapi.shares import KindShare, Share, Step
 from orchtw.schema.schemas import Schemas

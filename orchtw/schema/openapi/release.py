@@ -11,12 +11,14 @@ import orjson
 
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.nodes import StructSchema
-from orchtw.schema.openapi import v2, v2_protobuf, v3, v3_protobuf
+from orchtw.schema.openapi import v2, v3
 from orchtw.schema.openapi.definitions import META, PATCH, V2, V3, WATCH_EVENT, Definitions, Dialect
 from orchtw.schema.openapi.documents import Document, Part, Pieces, parts
 from orchtw.schema.openapi.features import Features
 from orchtw.schema.openapi.forms import DocumentForm, Encoded
 from orchtw.schema.openapi.operations import DELETE_OPTIONS, STATUS, Operation, Operations
+from orchtw.schema.openapi.protobuf import v2 as v2_protobuf
+from orchtw.schema.openapi.protobuf import v3 as v3_protobuf
 from orchtw.schema.openapi.shares import Edition, KindShare, Share
 from orchtw.schema.schemas import LIST_META, OBJECT_META, Schemas
 from orchtw.wire.json_values import loads

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from orchtw.client.interface import Item
 from orchtw.controllers.controller import WorkSource
 from orchtw.errors import NotFound
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.simulation.controller import SimulatedController
 from orchtw.simulation.event_budget import EventBudget
 from orchtw.simulation.nodes.marks import is_gone, is_managed

@@ -14,7 +14,8 @@ from orchtw.admission.webhooks.review import Reviews
 from orchtw.admission.webhooks.views import Views
 from orchtw.naming.naming import Naming
 from orchtw.request import UserInfo
-from orchtw.rules.options import DeleteOptions, WriteOptions
+from orchtw.rules.delete_options import DeleteOptions
+from orchtw.rules.write_options import WriteOptions
 from tests.admission.asked import attributes, canonical, resource
 
 REVIEWS = Reviews(Naming.of("orch"))

@@ -21,8 +21,9 @@ from orchtw.authn.method import ShownToken
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts import authenticator
 from orchtw.authn.service_accounts.authenticator import ServiceAccountTokens
-from orchtw.authn.service_accounts.issuer import EXTENDED_S, AccountTokens
+from orchtw.authn.service_accounts.issuer import AccountTokens
 from orchtw.authn.service_accounts.keys import TokenKeys
+from orchtw.authn.service_accounts.lifetime import EXTENDED_S
 from orchtw.authn.service_accounts.token_objects import Bearer, TokenObjects
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.errors import Unauthorized
@@ -265,15 +266,6 @@ class BoundTokenTests(TokenCase):
         for seconds in range(600, 610):
             self.user(self.bound(seconds=seconds))
         self.assertEqual(len(self.method._known), 3)
-
-    def test_lifetime(self) -> None:
-        """Only what node agents ask for is extended: a pod's, for 3607 s and this API (AUTHN-30)."""
-        lifetime = self.settings.lifetime
-        self.assertEqual(lifetime(3607, ["api"], pod_bound=True), (EXTENDED_S, 3607))
-        for asked_s, audience, pod in ((3606, "api", True), (3607, "x", True), (3607, "api", False)):
-            self.assertEqual(lifetime(asked_s, [audience], pod_bound=pod), (asked_s, 0))
-        plain = msgspec.structs.replace(self.settings, extends=False)
-        self.assertEqual(plain.lifetime(3607, ["api"], pod_bound=True), (3607, 0))
 
 
 class LegacyTokenTests(TokenCase):

@@ -8,7 +8,7 @@ from typing import Any
 from orchtw.client.interface import BACKGROUND
 from orchtw.errors import Fenced, InternalError, NotFound, StatusError
 from orchtw.registry.aggregation.backends import TooLarge
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from tests.client.aggregated.servers import PATH, WIDGETS, AggregatedCase, listed, widget
 
 ALL = f"{PATH}/namespaces/a/widgets"

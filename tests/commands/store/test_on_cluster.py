@@ -1,5 +1,5 @@
 """`orch-store` where the store is an etcd cluster (reference STORE-34)."""
-# covers: orchtw.commands.store.cluster
+# covers: orchtw.commands.store.etcd
 
 from __future__ import annotations
 

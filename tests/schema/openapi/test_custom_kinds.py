@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.naming.naming import Naming
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.custom.structural import CustomSchema
-from orchtw.schema.openapi.message_classes import document_class
+from orchtw.schema.openapi.protobuf.message_classes import document_class
 from orchtw.schema.openapi.published import Published
 from orchtw.schema.schemas import OBJECT_META, Schemas
 from tests.registry.widgets import GROUP, gadget, widget

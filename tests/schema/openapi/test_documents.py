@@ -1,5 +1,5 @@
 """Whole documents: valid by the standard, complete, and the same in Protobuf."""
-# covers: orchtw.schema.openapi.v2_protobuf, orchtw.schema.openapi.v3_protobuf
+# covers: orchtw.schema.openapi.protobuf.v2, orchtw.schema.openapi.protobuf.v3
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from twisted.trial.unittest import SkipTest, SynchronousTestCase
 from orchtw.commands import generate
 from orchtw.errors import ConfigError
 from orchtw.schema.openapi.features import EVERYTHING, Features
-from orchtw.schema.openapi.message_classes import document_class
+from orchtw.schema.openapi.protobuf.message_classes import document_class
 from orchtw.schema.openapi.published import Published
 from tests.schema.openapi.publishing import published, surface, v2, v3
 

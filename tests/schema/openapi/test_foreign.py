@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.schema.openapi import v2_protobuf
 from orchtw.schema.openapi.foreign import Unusable, beside, fitted
+from orchtw.schema.openapi.protobuf import v2 as v2_protobuf
 from tests.properties import examples
 
 PART = "apis/example.com/v1"

@@ -12,7 +12,7 @@ from orchtw.admission.attributes import Attributes
 from orchtw.config.simulation import Parts
 from orchtw.controllers.controller import Controller
 from orchtw.errors import Forbidden, NotFound
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.schema.catalogue import ResourceType
 from orchtw.simulation.clock import SimulationClock
 from orchtw.simulation.controller import SimulatedController

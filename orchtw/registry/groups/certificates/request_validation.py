@@ -1,18 +1,18 @@
-"""Validation of CertificateSigningRequests (reference CSR-3, CSR-4, CSR-5, CSR-6)."""
+"""Validation of CertificateSigningRequests (reference CSR-3, CSR-5, CSR-6)."""
 
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Sequence
 from typing import Final
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 
-from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.errors import Cause
 from orchtw.naming.naming import Naming
+from orchtw.registry.groups.certificates.usages import usage_causes
 from orchtw.rules.pem import blocks
-from orchtw.values.causes import duplicate, invalid, invalid_bytes, not_supported, required
+from orchtw.values.causes import invalid, invalid_bytes
 from orchtw.values.signer_names import signer_causes
 from orchtw.wire.objects import Object
 
@@ -20,12 +20,6 @@ LEGACY_SIGNER: Final = "orch.io/legacy-unknown"
 
 _REQUEST: Final = "spec.request"
 _LEAST_SECONDS: Final = 600
-_USAGES: Final = (
-    *("any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment"),
-    *("decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel"),
-    *("ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime"),
-    *("server auth", "signing", "timestamping"),
-)
 
 
 def validate_request(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
@@ -39,7 +33,7 @@ def validate_request(new: Object, old: Object | None, naming: Naming) -> list[Ca
     if seconds is not None and seconds < _LEAST_SECONDS:
         text = f"may not specify a duration less than {_LEAST_SECONDS} seconds (10 minutes)"
         causes.append(invalid("spec.expirationSeconds", seconds, text))
-    return causes + _usage_causes(spec.get("usages") or ())
+    return causes + usage_causes(spec.get("usages") or ())
 
 
 def _pkcs10_causes(pem: bytes) -> list[Cause]:
@@ -52,19 +46,3 @@ def _pkcs10_causes(pem: bytes) -> list[Cause]:
     except (ValueError, TypeError, UnsupportedAlgorithm, x509.InvalidVersion) as error:
         return [invalid_bytes(_REQUEST, pem, f"the request cannot be read: {error}")]
     return [] if signed else [invalid_bytes(_REQUEST, pem, "the signature of the request is invalid")]
-
-
-def _usage_causes(usages: Sequence[str]) -> list[Cause]:
-    if not usages:
-        return [required("spec.usages", "usages must be provided")]
-    causes: list[Cause] = []
-    seen: set[str] = set()
-    for index, usage in enumerate(usages):
-        if len(causes) > MAX_CAUSES:
-            break
-        if usage not in _USAGES:
-            causes.append(not_supported(f"spec.usages[{index}]", usage, _USAGES))
-        if usage in seen:
-            causes.append(duplicate(f"spec.usages[{index}]", usage))
-        seen.add(usage)
-    return causes

@@ -8,7 +8,7 @@ from orchtw.client.interface import Item
 from orchtw.client.work_queue import Retry
 from orchtw.controllers.controller import WorkSource
 from orchtw.errors import NotFound
-from orchtw.rules.options import DeleteOptions
+from orchtw.rules.delete_options import DeleteOptions
 from orchtw.simulation.controller import SimulatedController
 from orchtw.simulation.workloads.jobs.status import ending_of
 from orchtw.simulation.world import World

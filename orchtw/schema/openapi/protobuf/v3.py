@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from orchtw.schema.openapi.documents import METHODS
-from orchtw.schema.openapi.message_classes import document_class
-from orchtw.schema.openapi.protobuf_values import LIMITS, Parts, extensions, free, named, same, security
+from orchtw.schema.openapi.protobuf.message_classes import document_class
+from orchtw.schema.openapi.protobuf.values import LIMITS, Parts, extensions, free, named, same, security
 
 # Responses have the first one: a media type may not contain "@", and Go clients reject a Content-Type that does.
 MEDIA_TYPES = (

@@ -1,0 +1,187 @@
+"""Options of a list, watch or deletecollection: selection and version (reference READ-4, READ-6, WATCH-21)."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, Literal
+
+import msgspec
+
+from orchtw.errors import BadRequest, Cause
+from orchtw.naming.naming import Naming
+from orchtw.rules import paging
+from orchtw.rules.options import Params, integer, raise_invalid, text
+from orchtw.rules.request_info import flag
+from orchtw.rules.resource_version import revision_of
+from orchtw.rules.selectors import (
+    ALL_FIELDS,
+    ALL_LABELS,
+    FieldSelector,
+    LabelSelector,
+    parse_fields,
+    parse_labels,
+)
+from orchtw.rules.shard_selectors import ShardSelector
+from orchtw.values.causes import forbidden, not_supported
+
+Consistency = Literal["latest", "any", "not older", "exact", "continue"]
+
+EXACT: Final = "Exact"
+NOT_OLDER_THAN: Final = "NotOlderThan"
+
+
+class WatchList(Enum):
+    """Treatment of `sendInitialEvents` by the emulated release."""
+
+    UNKNOWN = "unknown"
+    """The emulated release ignores the parameter."""
+    OFF = "off"
+    """The feature gate is off: it is refused."""
+    ON = "on"
+
+
+class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of a list, watch or deletecollection: selection and resourceVersion.
+
+    `limit` 0 means no limit, also where a limit has no effect (watches, version "0"). `revision` is the requested
+    resourceVersion, None if unset. `consistency` names the semantics of reference READ-4; for `continue`, `position`
+    is where the list continues. `timeout_s` is the client's timeoutSeconds, None if unset. `initial_events` says if a
+    watch begins with the state, None if unset.
+    """
+
+    labels: LabelSelector = ALL_LABELS
+    fields: FieldSelector = ALL_FIELDS
+    limit: int = 0
+    position: paging.Position | None = None
+    revision: int | None = None
+    consistency: Consistency = "latest"
+    timeout_s: int | None = None
+    bookmarks: bool = False
+    initial_events: bool | None = None
+    shards: ShardSelector | None = None
+
+    @property
+    def selective(self) -> bool:
+        """Report whether a selector may leave objects out."""
+        return not (self.labels.empty and self.fields.empty and self.shards is None)
+
+
+_PLAIN_LIST: Final = ListOptions()
+
+
+def list_options(
+    params: Params,
+    selectable: tuple[str, ...],
+    naming: Naming,
+    *,
+    watch: bool = False,
+    custom: bool = False,
+    watch_list: WatchList = WatchList.UNKNOWN,
+    sharded: bool = False,
+) -> ListOptions:
+    """Return the options of a list, watch or deletecollection; `selectable` and `custom` are as in `parse_fields`.
+
+    `watch_list`: what the emulated release makes of sendInitialEvents. `sharded`: shardSelector is known.
+
+    Raises BadRequest (400) and Invalid (422), by the table of reference READ-6.
+    """
+    if not params:
+        return _PLAIN_LIST
+    given = text(params, "continue")
+    token = "" if watch else given
+    version, match = text(params, "resourceVersion"), text(params, "resourceVersionMatch")
+    limit = max(0, integer(params, "limit") or 0)
+    timeout_s = integer(params, "timeoutSeconds")
+    labels = parse_labels(text(params, "labelSelector"))
+    fields = parse_fields(text(params, "fieldSelector"), selectable, custom=custom)
+    initial = _initial_events(params, watch_list)
+    if match or initial is not None:
+        raise_invalid("ListOptions", _match_causes(version, match, given, watch, initial, watch_list), naming)
+    revision = revision_of(version, bool(limit))
+    if token and revision:
+        raise BadRequest("specifying resource version is not allowed when using continue")
+    consistency = "continue" if token else _consistency(revision, match, bool(limit))
+    return ListOptions(
+        labels=labels,
+        fields=fields,
+        limit=0 if watch or consistency == "any" else limit,
+        position=paging.decode(token, naming) if token else None,
+        revision=revision,
+        consistency=consistency,
+        timeout_s=timeout_s,
+        bookmarks=flag(params, "allowWatchBookmarks"),
+        initial_events=initial,
+        shards=_shards(params) if sharded else None,
+    )
+
+
+def _shards(params: Params) -> ShardSelector | None:
+    """Return the parsed shardSelector; an empty one counts as none (reference READ-29)."""
+    given = text(params, "shardSelector")
+    if not given:
+        return None
+    from orchtw.rules.shard_parser import parse_shards  # noqa: PLC0415 - the language is rarely used
+
+    return parse_shards(given)
+
+
+def _initial_events(params: Params, watch_list: WatchList) -> bool | None:
+    known = watch_list is not WatchList.UNKNOWN and params.get("sendInitialEvents")
+    return flag(params, "sendInitialEvents") if known else None
+
+
+def _consistency(revision: int | None, match: str, limited: bool) -> Consistency:
+    if revision is None:
+        return "latest"
+    if revision == 0:
+        return "any"
+    if match == EXACT or (limited and not match):
+        return "exact"
+    return "not older"
+
+
+def _match_causes(
+    version: str, match: str, token: str, watch: bool, initial: bool | None, watch_list: WatchList
+) -> list[Cause]:
+    """Return the broken rules about resourceVersionMatch and sendInitialEvents (reference READ-6, WATCH-21)."""
+    if watch and watch_list is not WatchList.UNKNOWN:
+        return _watch_causes(match, token, initial, watch_list)
+    causes = _list_causes(version, match, token, watch) if match else []
+    if initial is not None:
+        causes.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    return causes
+
+
+def _watch_causes(match: str, token: str, initial: bool | None, watch_list: WatchList) -> list[Cause]:
+    field, events = "resourceVersionMatch", "sendInitialEvents"
+    causes = []
+    if initial is not None:
+        if match != NOT_OLDER_THAN:
+            causes.append(forbidden(field, f"{events} requires setting {field} to {NOT_OLDER_THAN}"))
+        if watch_list is WatchList.OFF:
+            why = "is forbidden for watch unless the WatchList feature gate is enabled"
+            causes.append(forbidden(events, f"{events} {why}"))
+    if match:
+        if initial is None:
+            causes.append(forbidden(field, f"{field} is forbidden for watch unless {events} is provided"))
+        if match != NOT_OLDER_THAN:
+            causes.append(not_supported(field, match, (NOT_OLDER_THAN,)))
+        if token:
+            causes.append(forbidden(field, f"{field} is forbidden when continue is provided"))
+    return causes
+
+
+def _list_causes(version: str, match: str, token: str, watch: bool) -> list[Cause]:
+    field = "resourceVersionMatch"
+    causes = []
+    if watch:
+        causes.append(forbidden(field, f"{field} is forbidden for watch"))
+    if not version:
+        causes.append(forbidden(field, f"{field} is forbidden unless resourceVersion is provided"))
+    if token:
+        causes.append(forbidden(field, f"{field} is forbidden when continue is provided"))
+    if match not in (EXACT, NOT_OLDER_THAN):
+        causes.append(not_supported(field, match, (EXACT, NOT_OLDER_THAN, "")))
+    if match == EXACT and version == "0":
+        causes.append(forbidden(field, f'{field} "exact" is forbidden for resourceVersion "0"'))
+    return causes

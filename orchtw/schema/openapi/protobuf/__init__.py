@@ -1,0 +1,1 @@
+"""OpenAPI documents in Protobuf, the binary form that API clients ask for (reference OPENAPI-4)."""
