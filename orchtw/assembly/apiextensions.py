@@ -17,7 +17,7 @@ from orchtw.controllers.apiextensions.acknowledging import Acknowledging
 from orchtw.controllers.apiextensions.controller import DefinitionController, DefinitionParts
 from orchtw.controllers.apiextensions.emptying import Emptying
 from orchtw.controllers.apiextensions.finalizing import Finalizing
-from orchtw.controllers.apiextensions.names import NameIndex
+from orchtw.controllers.apiextensions.naming import NameIndex
 from orchtw.controllers.apiextensions.observer import ESTABLISHING_DELAY_S, WORKERS_DELAY_S, Observer
 from orchtw.controllers.apiextensions.serving import Serving
 from orchtw.controllers.apiextensions.statuses import Statuses

@@ -12,9 +12,9 @@ from typing import Any
 
 from orchtw.authn import bootstrap_tokens, request_headers, token_file
 from orchtw.authn.audiences import PlainTokens, plain
-from orchtw.authn.client_certificates import ClientCertificates
 from orchtw.authn.method import Authenticator, AuthnHost, TokenMethod
 from orchtw.authn.service_accounts import authenticator
+from orchtw.authn.x509 import ClientCertificates
 from orchtw.config.authentication import AuthenticationOptions
 from orchtw.plugins import AuthenticationPlugin, Plugins
 from orchtw.plugins.order import anchored

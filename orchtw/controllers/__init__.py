@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from orchtw.controllers.bootstrap_tokens.cleaner import TokenCleaner
 from orchtw.controllers.bootstrap_tokens.signer import BootstrapSigner
-from orchtw.controllers.certificates.approver import Approver
+from orchtw.controllers.certificates.approving import Approver
 from orchtw.controllers.certificates.cleaning import Cleaner
-from orchtw.controllers.certificates.root_ca import RootCAPublisher
 from orchtw.controllers.certificates.signing import Signer
 from orchtw.controllers.claim_protection import ClaimProtection
 from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
@@ -21,6 +20,7 @@ from orchtw.controllers.manager import ManagerSettings
 from orchtw.controllers.namespace import NamespaceController
 from orchtw.controllers.policy_status import PolicyStatusController
 from orchtw.controllers.resource_quota import ResourceQuotaController
+from orchtw.controllers.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_accounts.default_account import ServiceAccountController
 from orchtw.controllers.service_accounts.legacy_tokens import LegacyTokenCleaner
 from orchtw.controllers.service_accounts.token_secrets import TokenSecrets

@@ -21,9 +21,8 @@ from orchtw.client.interface import Client
 from orchtw.client.work_queue import QueueMetrics
 from orchtw.config.controllers import ControllerOptions
 from orchtw.controllers import chosen, enabled
-from orchtw.controllers.certificates.approver import Approver
+from orchtw.controllers.certificates.approving import Approver
 from orchtw.controllers.certificates.cleaning import Cleaner
-from orchtw.controllers.certificates.root_ca import RootCAPublisher
 from orchtw.controllers.certificates.signing import Means, Signer
 from orchtw.controllers.claim_protection import ClaimProtection
 from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
@@ -34,6 +33,7 @@ from orchtw.controllers.manager import Manager, ManagerSettings
 from orchtw.controllers.namespace import NamespaceController
 from orchtw.controllers.policy_status import PolicyStatusController
 from orchtw.controllers.resource_quota import ResourceQuotaController
+from orchtw.controllers.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_accounts.default_account import ServiceAccountController
 from orchtw.controllers.service_accounts.legacy_tokens import LegacyTokenCleaner
 from orchtw.controllers.service_accounts.tokens import TokenController

@@ -9,9 +9,9 @@ import msgspec
 
 from orchtw.errors import Cause
 from orchtw.naming.naming import Naming
+from orchtw.rules.dry_run import is_dry_run
 from orchtw.rules.options import Params, integer, raise_invalid, text
 from orchtw.rules.request_info import flag
-from orchtw.rules.write_options import is_dry_run
 from orchtw.values.causes import invalid, not_supported
 
 Propagation = Literal["Orphan", "Background", "Foreground"]

@@ -9,7 +9,7 @@ import msgspec
 
 from orchtw.errors import BadRequest, Cause
 from orchtw.naming.naming import Naming
-from orchtw.rules import paging
+from orchtw.rules import continue_token
 from orchtw.rules.options import Params, integer, raise_invalid, text
 from orchtw.rules.request_info import flag
 from orchtw.rules.resource_version import revision_of
@@ -52,7 +52,7 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     labels: LabelSelector = ALL_LABELS
     fields: FieldSelector = ALL_FIELDS
     limit: int = 0
-    position: paging.Position | None = None
+    position: continue_token.Position | None = None
     revision: int | None = None
     consistency: Consistency = "latest"
     timeout_s: int | None = None
@@ -105,7 +105,7 @@ def list_options(
         labels=labels,
         fields=fields,
         limit=0 if watch or consistency == "any" else limit,
-        position=paging.decode(token, naming) if token else None,
+        position=continue_token.decode(token, naming) if token else None,
         revision=revision,
         consistency=consistency,
         timeout_s=timeout_s,

@@ -8,6 +8,7 @@ import msgspec
 
 from orchtw.errors import Cause
 from orchtw.naming.naming import Naming
+from orchtw.rules.dry_run import is_dry_run
 from orchtw.rules.options import Params, raise_invalid, text
 from orchtw.rules.request_info import flag
 from orchtw.values.causes import forbidden, not_supported, required
@@ -64,11 +65,3 @@ def _write_options(kind: str, params: Params, naming: Naming, causes: list[Cause
     return WriteOptions(
         dry_run=dry_run, field_manager=manager, field_validation=validation, force=flag(params, "force")
     )
-
-
-def is_dry_run(values: list[str], causes: list[Cause]) -> bool:
-    """Report whether dryRun asks for a dry run, and add the cause of a bad value to `causes` (reference WRITE-20)."""
-    given = [value for value in values if value]
-    if any(value != "All" for value in given):
-        causes.append(not_supported("dryRun", given, ("All",)))
-    return bool(given)

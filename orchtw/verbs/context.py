@@ -12,9 +12,9 @@ from orchtw.naming.naming import Naming
 from orchtw.registry.offload import Offload
 from orchtw.responses.list_metrics import ListMetrics
 from orchtw.responses.representation import Representations
+from orchtw.rules.continue_token import Tokens
 from orchtw.rules.list_options import WatchList
 from orchtw.rules.negotiation import Negotiator
-from orchtw.rules.paging import Tokens
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.storage.cache.watch_cache import Cacher

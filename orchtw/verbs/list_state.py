@@ -11,7 +11,7 @@ import msgspec
 from orchtw.errors import Expired
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.responses.slices import in_turns
-from orchtw.rules import paging
+from orchtw.rules import continue_token
 from orchtw.rules.list_options import ListOptions
 from orchtw.storage.cache.freshness import MOST_RECENT
 from orchtw.storage.cache.selecting import selected
@@ -91,7 +91,7 @@ async def _past(context: Reading, call: VerbCall, options: ListOptions, selectio
     scope = scope_of(call)
     context.tokens.check(options.position, call.target.stored.prefix + scope)
     start = scope + options.position.start
-    if options.position.revision == paging.LATEST:
+    if options.position.revision == continue_token.LATEST:
         if (wait := call.target.stored.cache.freshness.due(MOST_RECENT)) is not None:
             await wait
         return await _now(context, call, options, selection, start)
@@ -100,7 +100,7 @@ async def _past(context: Reading, call: VerbCall, options: ListOptions, selectio
     except Expired:
         last = start.removeprefix(scope).removesuffix("\0")
         prefix = call.target.stored.prefix + scope
-        raise Expired.token(context.tokens.encode(paging.LATEST, last, prefix)) from None
+        raise Expired.token(context.tokens.encode(continue_token.LATEST, last, prefix)) from None
 
 
 async def _exactly(

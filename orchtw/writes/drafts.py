@@ -19,7 +19,8 @@ from orchtw.registry.target import Target
 from orchtw.registry.traits import Sent
 from orchtw.registry.write import Transform, Write
 from orchtw.schema.codec.json_text import MAX_KEYS, check_parts
-from orchtw.schema.validation.metadata import drop_repeated_owners, generate_name
+from orchtw.schema.validation.metadata import drop_repeated_owners
+from orchtw.values.generate_name import generate_name
 from orchtw.watch.entry import Entry
 from orchtw.wire.objects import Object
 from orchtw.writes.admissions import Admission

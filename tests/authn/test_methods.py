@@ -1,5 +1,5 @@
 """Certificates, tokens and their union: which credentials authenticate which user."""
-# covers: orchtw.authn.audiences, orchtw.authn.bearer_token, orchtw.authn.client_certificates, orchtw.authn.method
+# covers: orchtw.authn.audiences, orchtw.authn.bearer_token, orchtw.authn.x509, orchtw.authn.method
 # covers: orchtw.authn.token_file, orchtw.authn.union
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from zope.interface import implementer
 from orchtw.authn import token_file
 from orchtw.authn.audiences import ForThisAPI
 from orchtw.authn.bearer_token import BearerTokens, bearer_token
-from orchtw.authn.client_certificates import ClientCertificates, user_of
 from orchtw.authn.method import ANONYMOUS, ShownToken, authenticated
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.union import AuthenticatorUnion, chain
+from orchtw.authn.x509 import ClientCertificates, user_of
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
 from orchtw.pki import certificates

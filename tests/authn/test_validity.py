@@ -8,12 +8,12 @@ import msgspec
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.bearer_token import BearerTokens
-from orchtw.authn.client_certificates import ClientCertificates
 from orchtw.authn.method import ShownToken
 from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.union import AuthenticatorUnion
 from orchtw.authn.validity import FOREIGN, Validity, together
 from orchtw.authn.websocket_tokens import WebSocketTokens
+from orchtw.authn.x509 import ClientCertificates
 from orchtw.request import Peer, Request, UserInfo
 
 USER = UserInfo(name="amy", groups=("system:authenticated",))
@@ -105,7 +105,7 @@ class MethodTests(SynchronousTestCase):
         certificate = mock.Mock()
         certificate.not_valid_before_utc.timestamp.return_value = 100.0
         certificate.not_valid_after_utc.timestamp.return_value = 200.0
-        with mock.patch("orchtw.authn.client_certificates.user_of", lambda _: USER):
+        with mock.patch("orchtw.authn.x509.user_of", lambda _: USER):
             shown = request(msgspec.structs.replace(PEER, certificate=certificate, verified=True))
             self.assertIsNone(method.lasts(shown))
             self.assertEqual(method.authenticate(shown), USER)

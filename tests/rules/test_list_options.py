@@ -6,12 +6,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest, Invalid
 from orchtw.naming.naming import Naming
-from orchtw.rules import paging
+from orchtw.rules import continue_token
 from orchtw.rules.list_options import ListOptions, WatchList, list_options
 from tests.rules.queries import params
 
 NAMING = Naming.orch()
-TOKEN = paging.Tokens(b"k" * 32, NAMING).encode(7, "default/a", "/registry/pods/")
+TOKEN = continue_token.Tokens(b"k" * 32, NAMING).encode(7, "default/a", "/registry/pods/")
 MATCH = "resourceVersionMatch: Forbidden: resourceVersionMatch"
 
 
@@ -45,7 +45,7 @@ class ListOptionsTests(SynchronousTestCase):
         ]:
             found = parsed(query)
             self.assertEqual((found.consistency, found.revision, found.limit), (consistency, revision, limit), query)
-            self.assertEqual(found.position, paging.decode(TOKEN, NAMING) if TOKEN in query else None)
+            self.assertEqual(found.position, continue_token.decode(TOKEN, NAMING) if TOKEN in query else None)
 
     def test_bad_match(self) -> None:
         """Each rule about resourceVersionMatch that is broken is a cause of one 422 (reference READ-6)."""

@@ -16,10 +16,10 @@ from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.request import Peer, Request, RequestInfo, UserInfo
 from orchtw.responses.list_metrics import ListMetrics
+from orchtw.rules.continue_token import Tokens
 from orchtw.rules.delete_options import DeleteOptions
 from orchtw.rules.list_options import WatchList, list_options
 from orchtw.rules.negotiation import Negotiated
-from orchtw.rules.paging import Tokens
 from orchtw.rules.selectors import ALL_FIELDS, ALL_LABELS
 from orchtw.storage.cache.freshness import WAIT_S
 from orchtw.storage.store import Op

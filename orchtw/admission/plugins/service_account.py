@@ -17,7 +17,7 @@ from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
 from orchtw.registry.listers.lister import Lister
 from orchtw.registry.listers.service_accounts import ServiceAccount, service_accounts
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.validation.metadata import generate_name
+from orchtw.values.generate_name import generate_name
 from orchtw.wire.objects import Object
 
 DEFAULT: Final = "default"

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from orchtw.admission.webhooks.matching import WebhookRule, rule_of
+from orchtw.admission.webhooks.rules import WebhookRule, rule_of
 from orchtw.rules.selectors import ALL_LABELS, LabelSelector, selector_of_object
 from orchtw.schema.catalogue import ResourceType
 

@@ -11,7 +11,7 @@ import attrs
 import msgspec
 
 from orchtw.admission.webhooks.credentials import Identities
-from orchtw.admission.webhooks.matching import EVERYTHING, WebhookRule, rule_of
+from orchtw.admission.webhooks.rules import EVERYTHING, WebhookRule, rule_of
 from orchtw.errors import BadRequest
 from orchtw.outbound.policy import BadTLS
 from orchtw.outbound.remote import Remote

@@ -15,7 +15,7 @@ from orchtw.client.work_queue import Backoff, Retry
 from orchtw.controllers.apiextensions.acknowledging import Acknowledging
 from orchtw.controllers.apiextensions.definition import Definition
 from orchtw.controllers.apiextensions.finalizing import Finalizing
-from orchtw.controllers.apiextensions.names import NameIndex
+from orchtw.controllers.apiextensions.naming import NameIndex
 from orchtw.controllers.apiextensions.observer import Observer
 from orchtw.controllers.apiextensions.serving import Serving
 from orchtw.controllers.apiextensions.statuses import Statuses, as_told

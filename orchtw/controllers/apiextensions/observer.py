@@ -8,7 +8,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.controllers.apiextensions.definition import Definition
 from orchtw.controllers.apiextensions.findings import establishment
-from orchtw.controllers.apiextensions.names import NameIndex, accept
+from orchtw.controllers.apiextensions.naming import NameIndex, accept
 from orchtw.controllers.apiextensions.statuses import News
 from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.conditions import NON_STRUCTURAL, Finding, find

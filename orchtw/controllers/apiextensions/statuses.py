@@ -9,7 +9,7 @@ import msgspec
 
 from orchtw.bootstrap.ensurer import system_user
 from orchtw.controllers.apiextensions.definition import Definition, Names
-from orchtw.controllers.apiextensions.names import NAMES_ORDER
+from orchtw.controllers.apiextensions.naming import NAMES_ORDER
 from orchtw.errors import Conflict, NotFound
 from orchtw.naming.naming import Naming
 from orchtw.registry.groups.apiextensions.conditions import (

@@ -15,7 +15,7 @@ from orchtw.controllers.controller import Controller, ControllerHost, Published
 from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
 from orchtw.errors import Conflict, Forbidden, NotFound, StatusError
 from orchtw.rules.delete_options import DeleteOptions
-from orchtw.schema.validation.metadata import generate_name
+from orchtw.values.generate_name import generate_name
 from orchtw.wire.objects import Object
 
 _SECRET, _ACCOUNT, _WITHOUT_ACCOUNT, _GONE = "secret", "account", "without", "gone"

@@ -1,4 +1,4 @@
-"""Rules of ObjectMeta on create and on update, and generated names (reference OBJ-1, OBJ-29).
+"""Rules of ObjectMeta on create and on update (reference OBJ-1).
 
 The rules check canonical metadata after the server's own fields have been filled in, return all causes at once (of
 very many, a few more than are shown) and change nothing; `drop_unstored` runs before them.
@@ -7,7 +7,6 @@ very many, a few more than are shown) and change nothing; `drop_unstored` runs b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from random import Random
 from typing import Any, Final
 
 import msgspec
@@ -31,9 +30,6 @@ FOREGROUND: Final = "foregroundDeletion"
 _SHOWN_OWNERS: Final = 32  # in a cause, which shows only some hundred characters
 _SHOWN_UIDS: Final = 20  # in a warning, which is cut at some hundred characters
 _SHOWN_UID: Final = 64
-_SUFFIX_LENGTH: Final = 5
-_SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, no look-alikes
-_PREFIX_LIMIT: Final = 63 - _SUFFIX_LENGTH
 _IMMUTABLE: Final = (
     "name",
     "namespace",
@@ -57,11 +53,6 @@ _REPEATED_OWNERS_TAIL: Final = (
     "; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your "
     "requests; duplicate UID(s) observed: "
 )
-
-
-def generate_name(prefix: str, random: Random) -> str:
-    """Make a name from metadata.generateName: at most 58 characters of `prefix` and 5 random ones."""
-    return prefix[:_PREFIX_LIMIT] + "".join(random.choices(_SUFFIX_ALPHABET, k=_SUFFIX_LENGTH))
 
 
 def drop_unstored(meta: dict[str, Any], *, admitted: bool = False) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from orchtw.storage.sqlite import schema, verify
 from orchtw.storage.sqlite.connection import connect
+from orchtw.storage.sqlite.definitions import foreign, odd_rows
 from orchtw.storage.sqlite.errors import sentence
-from orchtw.storage.sqlite.foreign import foreign, odd_rows
 
 
 def findings(path: str) -> Iterator[str]:

@@ -13,8 +13,8 @@ from twisted.logger import Logger
 from orchtw.errors import ConfigError
 from orchtw.storage.sqlite import schema, verify
 from orchtw.storage.sqlite.connection import connect
+from orchtw.storage.sqlite.definitions import foreign
 from orchtw.storage.sqlite.errors import RESTORE, is_damage, may_be_no_room, sentence
-from orchtw.storage.sqlite.foreign import foreign
 from orchtw.storage.sqlite.hold import Hold
 from orchtw.storage.sqlite.rewrite import rewrite
 from orchtw.storage.store import Translation

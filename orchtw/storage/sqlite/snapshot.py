@@ -16,9 +16,9 @@ from orchtw.errors import ConfigError
 from orchtw.storage.sqlite import schema
 from orchtw.storage.sqlite.checksum import is_written
 from orchtw.storage.sqlite.connection import connect
+from orchtw.storage.sqlite.definitions import foreign
 from orchtw.storage.sqlite.errors import RESTORE, is_damage, sentence
 from orchtw.storage.sqlite.expiry import ends_of_all
-from orchtw.storage.sqlite.foreign import foreign
 from orchtw.storage.store import Damaged, KeyValue
 
 KEYS = "SELECT key, max(rev), created FROM history INDEXED BY history_by_key GROUP BY key ORDER BY key"

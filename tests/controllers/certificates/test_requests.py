@@ -1,5 +1,5 @@
 """Approver, signers and cleaner in a world (reference CTRL-30, CTRL-31, CTRL-32)."""
-# covers: orchtw.controllers.certificates.approver, orchtw.controllers.certificates.signing
+# covers: orchtw.controllers.certificates.approving, orchtw.controllers.certificates.signing
 
 from __future__ import annotations
 

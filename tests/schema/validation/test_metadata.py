@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import Any
 
 import msgspec
@@ -10,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Cause
 from orchtw.naming.naming import Naming
-from orchtw.schema.validation.metadata import MetadataRules, generate_name, validate_create, validate_update
+from orchtw.schema.validation.metadata import MetadataRules, validate_create, validate_update
 from orchtw.values.names import SUBDOMAIN_NAME
 
 NAMING = Naming.orch()
@@ -182,19 +181,3 @@ class UpdateTests(SynchronousTestCase):
         """A stored name of another form than today's does not keep an object from being updated."""
         old = {**GOOD, "name": "A_B"}
         self.assertEqual(update(old, old), [])
-
-
-class GenerateNameTests(SynchronousTestCase):
-    """Names made by `generate_name`."""
-
-    def test_form(self) -> None:
-        """The prefix, cut to 58 characters, is followed by 5 of the alphabet (reference OBJ-29)."""
-        for prefix in ("web-", "x" * 70):
-            name = generate_name(prefix, Random(7))
-            self.assertEqual(name[:-5], prefix[:58])
-            self.assertLessEqual(set(name[-5:]), set("bcdfghjklmnpqrstvwxz2456789"))
-
-    def test_random(self) -> None:
-        """Randomness is the argument's."""
-        self.assertEqual(generate_name("a-", Random(7)), generate_name("a-", Random(7)))
-        self.assertNotEqual(generate_name("a-", Random(7)), generate_name("a-", Random(8)))

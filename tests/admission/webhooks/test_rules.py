@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.admission.webhooks.matching import rule_of
+from orchtw.admission.webhooks.rules import rule_of
 from tests.admission.asked import resource
 from tests.admission.webhooks.hooks import rule
 

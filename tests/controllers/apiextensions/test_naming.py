@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.controllers.apiextensions.definition import Definition
-from orchtw.controllers.apiextensions.names import NameIndex, accept
+from orchtw.controllers.apiextensions.naming import NameIndex, accept
 from tests.properties import examples
 
 NAMES = st.fixed_dictionaries(

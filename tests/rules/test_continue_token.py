@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest
 from orchtw.naming.naming import Naming
-from orchtw.rules.paging import LATEST, Tokens, decode
+from orchtw.rules.continue_token import LATEST, Tokens, decode
 
 NAMING = Naming.orch()
 TOKENS = Tokens(b"k" * 32, NAMING)

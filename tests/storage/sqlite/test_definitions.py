@@ -14,9 +14,9 @@ from orchtw.errors import ConfigError
 from orchtw.storage.sqlite import schema
 from orchtw.storage.sqlite.check import findings
 from orchtw.storage.sqlite.connection import connect
+from orchtw.storage.sqlite.definitions import foreign
 from orchtw.storage.sqlite.file import StoreFile
 from orchtw.storage.sqlite.file_copy import copy_rows
-from orchtw.storage.sqlite.foreign import foreign
 from orchtw.storage.sqlite.load import Load
 from orchtw.storage.sqlite.snapshot import Snapshot
 from tests.storage.store_files import FORMAT_1, FORMAT_2
