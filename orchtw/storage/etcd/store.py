@@ -24,9 +24,9 @@ from orchtw.outbound.grpc.targets import TCPTarget
 from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd.calls import Calls, RequestOp, TxnRequest
 from orchtw.storage.etcd.compaction import Compactor, compact
+from orchtw.storage.etcd.expiry import Leased, Leases
 from orchtw.storage.etcd.health import Health
 from orchtw.storage.etcd.keys import EtcdKeys
-from orchtw.storage.etcd.leases import Leased, Leases
 from orchtw.storage.etcd.reading import LARGEST, Reading
 from orchtw.storage.etcd.status import NO_LEADER, NO_SPACE, TO_COME, status_of
 from orchtw.storage.etcd.vocabulary import Vocabulary

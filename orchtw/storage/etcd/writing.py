@@ -12,8 +12,8 @@ from twisted.internet.defer import Deferred
 from orchtw.errors import StatusError
 from orchtw.outbound.grpc.status import NOT_FOUND, RpcError
 from orchtw.storage.etcd.calls import Calls, Compare, TxnRequest
+from orchtw.storage.etcd.expiry import Leases
 from orchtw.storage.etcd.keys import EtcdKeys
-from orchtw.storage.etcd.leases import Leases
 from orchtw.storage.etcd.status import status_of
 from orchtw.storage.store import Guard, KeyValue, Op, WriteOutcome
 

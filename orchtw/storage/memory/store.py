@@ -18,7 +18,7 @@ from orchtw.metrics.series import GAUGE, Read, ShownFamily, one
 from orchtw.storage.compaction import Retention
 from orchtw.storage.feed import Feed
 from orchtw.storage.keys import is_text, is_valid
-from orchtw.storage.memory.lifetimes import Lifetimes
+from orchtw.storage.memory.expiry import Lifetimes
 from orchtw.storage.memory.versions import Versions
 from orchtw.storage.store import Change, KeyValue, Op, Page, Store, StoreHost, Subscription, Wanted, WriteOutcome
 

@@ -1,5 +1,5 @@
 """Conformance of the etcd store (reference STORE-30)."""
-# covers: orchtw.storage.etcd.calls, orchtw.storage.etcd.leases, orchtw.storage.etcd.store
+# covers: orchtw.storage.etcd.calls, orchtw.storage.etcd.expiry, orchtw.storage.etcd.store
 # covers: orchtw.storage.etcd.writing
 
 from __future__ import annotations

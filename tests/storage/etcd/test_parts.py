@@ -16,8 +16,8 @@ from orchtw.errors import BadRequest, ConfigError
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd import health
+from orchtw.storage.etcd.expiry import Leases
 from orchtw.storage.etcd.keys import EtcdKeys
-from orchtw.storage.etcd.leases import Leases
 from orchtw.storage.etcd.store import EtcdSettings, EtcdStore
 from orchtw.storage.store import Op
 from orchtw.storage.testing import Recorder

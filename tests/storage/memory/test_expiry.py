@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.storage.memory.lifetimes import Lifetimes
+from orchtw.storage.memory.expiry import Lifetimes
 
 
 class LifetimesTests(SynchronousTestCase):
