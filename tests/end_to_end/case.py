@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import atexit
 import os
+import ssl
+from functools import cache
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from twisted.internet import reactor as installed_reactor
@@ -45,6 +48,16 @@ async def shared_server(folder: str, *flags: str) -> ServerProcess:
     return server
 
 
+@cache
+def _context(kubeconfig: Path, written_ns: int, certificate: bool) -> ssl.SSLContext:
+    return tls_context(kubeconfig, certificate=certificate)
+
+
+def shared_context(kubeconfig: Path, *, certificate: bool) -> ssl.SSLContext:
+    """The TLS settings of a kubeconfig, as others with the same one get them: nobody changes them."""
+    return _context(kubeconfig, kubeconfig.stat().st_mtime_ns, certificate)
+
+
 def _end_all() -> Deferred[Any]:
     return gatherResults([Deferred.fromCoroutine(each.terminate()) for each in _shared.values() if each.running])
 
@@ -81,13 +94,13 @@ class ServerCase(TestCase):
 
     def new_client(self, **headers: str) -> Client:
         """A client with the administrator's certificate, closed at the end of the test."""
-        client = Client(self.server.port, tls_context(self.server.kubeconfig), headers)
+        client = Client(self.server.port, shared_context(self.server.kubeconfig, certificate=True), headers)
         self.addCleanup(client.close)
         return client
 
     def anonymous(self, **headers: str) -> Client:
         """A client that shows no certificate."""
-        client = Client(self.server.port, tls_context(self.server.kubeconfig, certificate=False), headers)
+        client = Client(self.server.port, shared_context(self.server.kubeconfig, certificate=False), headers)
         self.addCleanup(client.close)
         return client
 

@@ -9,7 +9,6 @@ import ssl
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache
 from http.client import HTTPResponse, HTTPSConnection
 from pathlib import Path
 from typing import Any
@@ -26,12 +25,7 @@ MERGE_PATCH = "application/merge-patch+json"
 
 def tls_context(kubeconfig: Path, *, certificate: bool = True) -> ssl.SSLContext:
     """The TLS settings of a kubeconfig that holds certificates and key inside, with or without the client's own."""
-    return _tls_context(kubeconfig.read_bytes(), certificate)
-
-
-@cache
-def _tls_context(kubeconfig: bytes, certificate: bool) -> ssl.SSLContext:
-    document = yaml.load(kubeconfig, yaml.CSafeLoader)
+    document = yaml.load(kubeconfig.read_bytes(), yaml.CSafeLoader)
     cluster, user = document["clusters"][0]["cluster"], document["users"][0]["user"]
     context = ssl.create_default_context(
         cadata=base64.b64decode(cluster["certificate-authority-data"]).decode()
