@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
+
+# Some values would be constants of the modules that happen to be loaded, after a search through all of them.
+providers._get_local_constants = Constants
 
 
 def examples(count: int) -> settings:

@@ -18,6 +18,7 @@ from twisted.trial.unittest import SkipTest, TestCase
 
 from orchtw.outbound.caller import Caller, CallFailed, Question
 from orchtw.outbound.credentials import CredentialsError, Fixed, ShownHeaders, bearer
+from orchtw.outbound.exchange import ClientExchange
 from orchtw.outbound.policy import TLSPolicy
 from orchtw.outbound.remote import Remote
 from orchtw.outbound.services import Resolver, ServiceReference
@@ -240,8 +241,16 @@ class FailureTests(CallerCase):
         self.reply = Reply(raw=b"HTTP/1.0 200 OK\r\n\r\n{}", close=True)
         self.assertEqual(await self.caller.post(self.remote, b"{}", timeout_s=5), b"{}")
         self.reply = Reply(raw=b"HTTP/1.0 200 OK\r\n\r\n{}")
+        heard: list[bytes] = []
+        read = ClientExchange.dataReceived
+
+        def hear(exchange: ClientExchange, data: bytes) -> None:
+            read(exchange, data)
+            heard.append(data)
+
+        self.patch(ClientExchange, "dataReceived", hear)
         running = Deferred.fromCoroutine(self.caller.post(self.remote, b"{}", timeout_s=5))
-        await self.settled(lambda: len(self.webhook.asked) == 2)
+        await self.settled(lambda: b"".join(heard).endswith(b"{}"))
         self.webhook.hang_up()
         self.assertEqual(await running, b"{}")
 
