@@ -4,6 +4,7 @@ They start some two hundred Python processes. Where the environment forbids byte
 the whole server first, which takes it half a second: theirs does not forbid them.
 """
 
+import atexit
 import gc
 import os
 import sys
@@ -19,6 +20,7 @@ generated.compile = cache(compile)  # type: ignore[attr-defined]
 
 # A third of the time of tests in this process went into passes of the garbage collector: whole servers come and go.
 gc.set_threshold(1_000_000, 10, 100)
+atexit.register(gc.freeze)  # at its end a process would look through everything once more
 
 # Trial makes all modules forget, before each test, which warnings they have shown: two milliseconds. They do that by
 # themselves when filters change, and trial changes them.

@@ -127,7 +127,7 @@ class ConfigurationTests(SynchronousTestCase):
     def test_anything(self, value: Any, head: Object, plugins: list[Any]) -> None:
         """Whatever a file holds, it is read or refused with one line."""
         whole = {**value, **head, "plugins": plugins} if isinstance(value, dict) else value
-        for text in (json.dumps(whole), yaml.safe_dump(whole)):
+        for text in (json.dumps(whole), yaml.dump(whole, Dumper=yaml.CSafeDumper)):
             self.path.write_text(text)
             for plugin in ("EventRateLimit", "ImagePolicyWebhook"):
                 try:
