@@ -49,9 +49,9 @@ from orchtw.responses.accept import Acceptance
 from orchtw.responses.representation import Representations
 from orchtw.responses.transforms import Transforms
 from orchtw.rules.continue_token import Tokens
-from orchtw.rules.list_options import WatchList
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.origins import AllowedOrigins
+from orchtw.rules.resource_version_match import WatchList
 from orchtw.schema.openapi.features import Features
 from orchtw.verbs.binding import create_binding
 from orchtw.verbs.component_statuses import ComponentStatuses

@@ -1,18 +1,18 @@
-"""Options of a list, watch or deletecollection: selection and version (reference READ-4, READ-6, WATCH-21)."""
+"""Options of a list, watch or deletecollection: selection and version (reference READ-4)."""
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Final, Literal
 
 import msgspec
 
-from orchtw.errors import BadRequest, Cause
+from orchtw.errors import BadRequest
 from orchtw.naming.naming import Naming
 from orchtw.rules import continue_token
 from orchtw.rules.options import Params, integer, raise_invalid, text
 from orchtw.rules.request_info import flag
 from orchtw.rules.resource_version import revision_of
+from orchtw.rules.resource_version_match import EXACT, WatchList, match_causes
 from orchtw.rules.selectors import (
     ALL_FIELDS,
     ALL_LABELS,
@@ -22,22 +22,8 @@ from orchtw.rules.selectors import (
     parse_labels,
 )
 from orchtw.rules.shard_selectors import ShardSelector
-from orchtw.values.causes import forbidden, not_supported
 
 Consistency = Literal["latest", "any", "not older", "exact", "continue"]
-
-EXACT: Final = "Exact"
-NOT_OLDER_THAN: Final = "NotOlderThan"
-
-
-class WatchList(Enum):
-    """Treatment of `sendInitialEvents` by the emulated release."""
-
-    UNKNOWN = "unknown"
-    """The emulated release ignores the parameter."""
-    OFF = "off"
-    """The feature gate is off: it is refused."""
-    ON = "on"
 
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +82,7 @@ def list_options(
     fields = parse_fields(text(params, "fieldSelector"), selectable, custom=custom)
     initial = _initial_events(params, watch_list)
     if match or initial is not None:
-        raise_invalid("ListOptions", _match_causes(version, match, given, watch, initial, watch_list), naming)
+        raise_invalid("ListOptions", match_causes(version, match, given, watch, initial, watch_list), naming)
     revision = revision_of(version, bool(limit))
     if token and revision:
         raise BadRequest("specifying resource version is not allowed when using continue")
@@ -138,50 +124,3 @@ def _consistency(revision: int | None, match: str, limited: bool) -> Consistency
     if match == EXACT or (limited and not match):
         return "exact"
     return "not older"
-
-
-def _match_causes(
-    version: str, match: str, token: str, watch: bool, initial: bool | None, watch_list: WatchList
-) -> list[Cause]:
-    """Return the broken rules about resourceVersionMatch and sendInitialEvents (reference READ-6, WATCH-21)."""
-    if watch and watch_list is not WatchList.UNKNOWN:
-        return _watch_causes(match, token, initial, watch_list)
-    causes = _list_causes(version, match, token, watch) if match else []
-    if initial is not None:
-        causes.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
-    return causes
-
-
-def _watch_causes(match: str, token: str, initial: bool | None, watch_list: WatchList) -> list[Cause]:
-    field, events = "resourceVersionMatch", "sendInitialEvents"
-    causes = []
-    if initial is not None:
-        if match != NOT_OLDER_THAN:
-            causes.append(forbidden(field, f"{events} requires setting {field} to {NOT_OLDER_THAN}"))
-        if watch_list is WatchList.OFF:
-            why = "is forbidden for watch unless the WatchList feature gate is enabled"
-            causes.append(forbidden(events, f"{events} {why}"))
-    if match:
-        if initial is None:
-            causes.append(forbidden(field, f"{field} is forbidden for watch unless {events} is provided"))
-        if match != NOT_OLDER_THAN:
-            causes.append(not_supported(field, match, (NOT_OLDER_THAN,)))
-        if token:
-            causes.append(forbidden(field, f"{field} is forbidden when continue is provided"))
-    return causes
-
-
-def _list_causes(version: str, match: str, token: str, watch: bool) -> list[Cause]:
-    field = "resourceVersionMatch"
-    causes = []
-    if watch:
-        causes.append(forbidden(field, f"{field} is forbidden for watch"))
-    if not version:
-        causes.append(forbidden(field, f"{field} is forbidden unless resourceVersion is provided"))
-    if token:
-        causes.append(forbidden(field, f"{field} is forbidden when continue is provided"))
-    if match not in (EXACT, NOT_OLDER_THAN):
-        causes.append(not_supported(field, match, (EXACT, NOT_OLDER_THAN, "")))
-    if match == EXACT and version == "0":
-        causes.append(forbidden(field, f'{field} "exact" is forbidden for resourceVersion "0"'))
-    return causes

@@ -13,8 +13,8 @@ from orchtw.registry.offload import Offload
 from orchtw.responses.list_metrics import ListMetrics
 from orchtw.responses.representation import Representations
 from orchtw.rules.continue_token import Tokens
-from orchtw.rules.list_options import WatchList
 from orchtw.rules.negotiation import Negotiator
+from orchtw.rules.resource_version_match import WatchList
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.storage.cache.watch_cache import Cacher

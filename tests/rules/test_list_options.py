@@ -7,7 +7,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import BadRequest, Invalid
 from orchtw.naming.naming import Naming
 from orchtw.rules import continue_token
-from orchtw.rules.list_options import ListOptions, WatchList, list_options
+from orchtw.rules.list_options import ListOptions, list_options
+from orchtw.rules.resource_version_match import WatchList
 from tests.rules.queries import params
 
 NAMING = Naming.orch()

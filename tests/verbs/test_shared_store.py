@@ -18,8 +18,9 @@ from orchtw.request import Peer, Request, RequestInfo, UserInfo
 from orchtw.responses.list_metrics import ListMetrics
 from orchtw.rules.continue_token import Tokens
 from orchtw.rules.delete_options import DeleteOptions
-from orchtw.rules.list_options import WatchList, list_options
+from orchtw.rules.list_options import list_options
 from orchtw.rules.negotiation import Negotiated
+from orchtw.rules.resource_version_match import WatchList
 from orchtw.rules.selectors import ALL_FIELDS, ALL_LABELS
 from orchtw.storage.cache.freshness import WAIT_S
 from orchtw.storage.store import Op
