@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from orchtw.testing.kubectl import Kubectl, Result
-from tests.end_to_end.case import NO_KUBECTL, ServerCase
+from twisted.internet.task import deferLater
+
+from orchtw.testing.kubectl import Command, Kubectl, Result
+from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 from tests.forked import forking
 
 
@@ -30,6 +32,11 @@ class KubectlCase(ServerCase):
         result = await self.run_any(*arguments, stdin=stdin)
         self.assertEqual(result.status, 0, result)
         return result.output
+
+    async def lines_until(self, command: Command, text: str) -> None:
+        """Wait for a line with this text in the output of a running command, which kubectl may write in parts."""
+        while not (await command.until(text)).endswith("\n"):
+            await deferLater(reactor, 0.01)
 
     async def words(self, *arguments: str) -> list[list[str]]:
         """The words of each line of a table."""

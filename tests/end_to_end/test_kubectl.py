@@ -111,7 +111,7 @@ class CommandCase(KubectlCase):
         await self.run_ok("label", "pod", "first", "a=b")
         await watching.until("MODIFIED")
         await self.run_ok("delete", "pod", "second", "--wait=false")
-        await watching.until("DELETED")
+        await self.lines_until(watching, "DELETED")
         result = await watching.stop()
         shown = [line.split()[:2] for line in result.output.splitlines()]
         self.assertEqual(
@@ -152,7 +152,7 @@ class CommandCase(KubectlCase):
         self.assertEqual(wide[0].split()[5:], ["CONTAINERS", "IMAGES", "SELECTOR"])
         await self.make_pods("first")
         watching = self.kubectl.start("get", "pods", "-w", f"--namespace={self.namespace}")
-        await watching.until("Pending")
+        await self.lines_until(watching, "Pending")
         shown = (await watching.stop()).output.splitlines()
         self.assertEqual(shown[0].split(), ["NAME", "READY", "STATUS", "RESTARTS", "AGE"])
         self.assertEqual(shown[1].split()[:4], ["first", "0/1", "Pending", "0"])

@@ -180,7 +180,7 @@ class BakeryTests(CustomKubectlCase):
         await self.run_ok("patch", "bk", "corner", "--type=merge", "-p", '{"spec":{"flour":"wheat"}}')
         await watching.until("MODIFIED")
         await self.run_ok("delete", "bk", "--all")
-        await watching.until("DELETED")
+        await self.lines_until(watching, "DELETED")
         rows = [line.split()[:4] for line in (await watching.stop()).output.splitlines()]
         self.assertEqual(rows[0], ["EVENT", "NAME", "FLOUR", "OVENS"])
         expected = [("ADDED", "rye"), ("MODIFIED", "wheat"), ("DELETED", "wheat")]
