@@ -6,7 +6,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from orchtw.errors import BadRequest
-from orchtw.rules.options import Params
+from orchtw.rules.options import Params, parse_integer
 from orchtw.rules.request_info import flag
 from orchtw.schema.codec.kind_codec import KindCodec
 from orchtw.schema.nodes import ListSchema, NodeForm, Scalar
@@ -36,19 +36,10 @@ def options_of(codec: KindCodec, params: Params) -> Object:
 
 def _value(node: Any, text: str) -> Any:
     if node in _WIDTHS:
-        return _integer(text, _WIDTHS[node])
+        return parse_integer(text, _WIDTHS[node])
     if node is NodeForm.TIME:
         _check_time(text)
     return text
-
-
-def _integer(text: str, bits: int) -> int:
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not (digits.isascii() and digits.isdigit()):
-        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax")
-    if len(digits) > bits or not -(1 << bits - 1) <= int(text) < 1 << bits - 1:
-        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: value out of range")
-    return int(text)
 
 
 def _check_time(text: str) -> None:

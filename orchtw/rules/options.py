@@ -23,11 +23,10 @@ _INCLUDED: Final[dict[str, IncludeObject]] = {
     "Object": "Object",
     "None": "None",
 }
-_INT64: Final = 1 << 63
 
 
 def text(params: Params, name: str) -> str:
-    """Return a parameter's first value, empty if there is none."""
+    """Return the first value of a parameter, or an empty text without one."""
     values = params.get(name)
     return values[0] if values else ""
 
@@ -35,13 +34,16 @@ def text(params: Params, name: str) -> str:
 def integer(params: Params, name: str) -> int | None:
     """Return a parameter as a signed 64-bit integer, None if it is not given. Raises BadRequest (400)."""
     values = params.get(name)
-    if not values:
-        return None
-    given = values[0]
+    return parse_integer(values[0], 64) if values else None
+
+
+def parse_integer(given: str, bits: int) -> int:
+    """Parse a signed decimal of at most `bits` bits. Raises BadRequest (400) in the API's words."""
     digits = given[1:] if given[:1] in ("+", "-") else given
     if not (digits.isascii() and digits.isdigit()):
         raise BadRequest(f"strconv.ParseInt: parsing {go_quote(given)}: invalid syntax")
-    if len(digits) > 20 or not -_INT64 <= (number := int(given)) < _INT64:
+    # A long text is not converted first: that takes a time that grows with its square.
+    if len(digits) > bits or not -(1 << bits - 1) <= (number := int(given)) < 1 << bits - 1:
         raise BadRequest(f"strconv.ParseInt: parsing {go_quote(given)}: value out of range")
     return number
 
