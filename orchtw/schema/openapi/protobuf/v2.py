@@ -7,7 +7,7 @@ from typing import Any
 
 from orchtw.schema.openapi.documents import METHODS
 from orchtw.schema.openapi.protobuf.message_classes import document_class
-from orchtw.schema.openapi.protobuf.values import LIMITS, Parts, extensions, free, named, same, security
+from orchtw.schema.openapi.protobuf.values import KEYWORDS, Parts, extensions, free, named, same, security
 
 # Responses have the first one: a media type may not contain "@", and Go clients reject a Content-Type that does.
 MEDIA_TYPES = (
@@ -90,13 +90,9 @@ def _additional(value: Any) -> Parts:
 
 # Every key that a schema of `definitions` has: its Protobuf field, and the conversion of its value.
 _SCHEMA: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    **LIMITS,
+    **KEYWORDS,
     "$ref": ("_ref", same),
-    "format": ("format", same),
-    "description": ("description", same),
-    "required": ("required", same),
     "default": ("default", free),
-    "enum": ("enum", lambda values: [free(each) for each in values]),
     "type": ("type", lambda name: {"value": [name]}),
     "items": ("items", lambda element: {"schema": [_schema(element)]}),
     "additionalProperties": ("additional_properties", _additional),

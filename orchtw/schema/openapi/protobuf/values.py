@@ -35,8 +35,12 @@ def security(document: Mapping[str, Any]) -> list[Parts]:
     return [{"additional_properties": named(each, lambda scopes: {"value": scopes})} for each in document["security"]]
 
 
-LIMITS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+KEYWORDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "title": ("title", same),
+    "description": ("description", same),
+    "format": ("format", same),
+    "required": ("required", same),
+    "enum": ("enum", lambda values: [free(each) for each in values]),
     "multipleOf": ("multiple_of", float),
     "maximum": ("maximum", float),
     "exclusiveMaximum": ("exclusive_maximum", same),
@@ -51,4 +55,4 @@ LIMITS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "maxProperties": ("max_properties", same),
     "minProperties": ("min_properties", same),
 }
-"""The validation keywords of a schema: the field of the schema's message, and the conversion of the value."""
+"""Keywords that schemas of both versions have: the field of the schema's message, and the conversion of the value."""
