@@ -1,4 +1,4 @@
-"""Bound on undelivered events of a backend, in every mode (reference AUDIT-17)."""
+"""Buffer limit of a backend: the bytes of its undelivered events, in every mode (reference AUDIT-17)."""
 
 from __future__ import annotations
 

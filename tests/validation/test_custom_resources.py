@@ -101,7 +101,7 @@ class CustomResourceTests(CustomCase, case.EntryCase):
                     ({"not": {"maxLength": 2}}, r"must not validate the schema \(not\)"),
                 )
             ),
-            Shown("tests.schema.custom.test_extensions.ObjectTests.test_no_additional"),
+            Shown("tests.schema.custom.test_validation.ObjectTests.test_no_additional"),
         ],
         146: Shown(f"{__name__}.FormatTests.test_formats"),
         147: [
@@ -119,7 +119,7 @@ class CustomResourceTests(CustomCase, case.EntryCase):
             {"type": "array", "items": STRING, "x-orch-list-type": "set"}, ["a", "b", "a"], ["a", "b"], "spec.x[2]"
         ),
         149: refused_x({"type": "array", "items": PARTS, **KEYED}, [{"k": "a"}] * 2, [{"k": "a"}], "spec.x[1]"),
-        150: Shown("tests.schema.custom.test_extensions.ListTests.test_map"),
+        150: Shown("tests.schema.custom.test_validation.ListTests.test_map"),
         151: [
             refused_x(
                 {**EMBEDDED, **OPEN},

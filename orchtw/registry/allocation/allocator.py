@@ -46,7 +46,7 @@ class Allocator:
         return await block.take(bit)
 
     async def take_any(self) -> int | None:
-        """Take any free number; None if there is none. Raises what the store raises."""
+        """Take any free number and return it, None if all are taken. Raises what the store raises."""
         async for block, free, place in self._with_room({}):
             if await block.take(free):
                 self._preferred = place

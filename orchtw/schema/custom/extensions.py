@@ -1,4 +1,4 @@
-"""The words of structural schemas: the keys of their extensions, and what all schemas of conditions are in."""
+"""Keys of the extensions of structural schemas, and the schemas inside a schema."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def _rule(
     quick: Rule | None = None,
     spares: bool = False,
 ) -> Rule:
-    """Return the rule of a keyword with one limit; unless `zero`, 0, false or nothing in it means that there is none.
+    """Return the rule of a keyword with one limit; unless `zero`, a limit of 0, false or nothing does not count.
 
     `exclusive`: it only holds where a bound is exclusive, or only where it is not. A text in place of the cause is
     what a value should be.

@@ -1,5 +1,5 @@
 """Each keyword of schemas, with what is said of values that break it (reference CRD-17)."""
-# covers: orchtw.schema.custom.check_code, orchtw.schema.custom.validation, orchtw.schema.custom.wording
+# covers: orchtw.schema.custom.check_code, orchtw.schema.custom.wording
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TypeTests(KeywordsCase):
         self.assertTold({"type": "array", "items": STRING}, ["x", None], why)
 
     def test_format_of_another_type(self) -> None:
-        """Where there is a format, it is named in place of the type."""
+        """The cause names the format of a value, if it has one, instead of its type."""
         schema = {"type": "string", "format": "date"}
         for value, shown in ((5, "int64"), (0.5, "float64"), (True, "")):
             why = f'spec.a: Invalid value: "{shown}": spec.a in body must be of type date: "{shown}"'
@@ -200,7 +200,7 @@ class ObjectTests(KeywordsCase):
         self.assertTold(schema, {"k": [1, 1]}, "spec.a[k][1]: Duplicate value: 1")
 
     def test_no_additional(self) -> None:
-        """Where no key is free, others are refused."""
+        """Keys that a schema does not list are refused where additionalProperties is false."""
         schema = {"type": "object", "additionalProperties": False}
         self.assertTold(schema, {"k": 1}, 'spec.a: Invalid value: "k": spec.a.k in body is a forbidden property')
 
