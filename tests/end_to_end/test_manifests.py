@@ -1,4 +1,7 @@
-"""Manifests of the kind that people keep, applied with `kubectl`: all of them, twice, on either side."""
+"""Manifests of the kind that people keep, applied with `kubectl`: all of them, twice, on either side.
+
+`kubectl` takes folders by name: `monitoring` names a node port, so those that are picked at random come after it.
+"""
 
 from __future__ import annotations
 
